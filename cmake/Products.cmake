@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+#
+# What: libscrubjay.so, libscrubjay.a and how they are installed.
+# Why this way: what a packager needs is here and nowhere else: soname, version script, pkg-config, CMake package.
+
+set(SJ_ALL_OBJECTS $<TARGET_OBJECTS:scrubjay_core>)
+if(SJ_NAMES_SOURCES)
+    add_library(scrubjay_names OBJECT ${SJ_NAMES_SOURCES})
+    target_link_libraries(scrubjay_names PRIVATE sj_library_flags)
+    list(APPEND SJ_ALL_OBJECTS $<TARGET_OBJECTS:scrubjay_names>)
+endif()
+
+add_library(scrubjay_shared SHARED ${SJ_ALL_OBJECTS})
+set_target_properties(scrubjay_shared PROPERTIES
+    OUTPUT_NAME scrubjay
+    EXPORT_NAME scrubjay
+    LINKER_LANGUAGE C
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}
+    LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/scrubjay.map)
+target_include_directories(scrubjay_shared INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_options(scrubjay_shared PRIVATE
+    -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/scrubjay.map
+    -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack
+    -Wl,-z,nodelete     # frees may come after dlclose
+    -Wl,--as-needed -Wl,--build-id)
+target_link_libraries(scrubjay_shared PRIVATE Threads::Threads)
+
+add_library(scrubjay_static STATIC ${SJ_ALL_OBJECTS})
+set_target_properties(scrubjay_static PROPERTIES
+    OUTPUT_NAME scrubjay
+    EXPORT_NAME scrubjay_static
+    LINKER_LANGUAGE C)
+target_include_directories(scrubjay_static INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+# ---- Installation: respects --prefix and DESTDIR --------------------------------------------------------------------
+install(TARGETS scrubjay_shared scrubjay_static EXPORT ScrubjayTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+file(GLOB SJ_PUBLIC_HEADERS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/*.h)
+install(FILES ${SJ_PUBLIC_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+install(EXPORT ScrubjayTargets NAMESPACE Scrubjay:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Scrubjay)
+configure_package_config_file(cmake/ScrubjayConfig.cmake.in ${PROJECT_BINARY_DIR}/ScrubjayConfig.cmake
+    INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Scrubjay)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/ScrubjayConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/ScrubjayConfig.cmake ${PROJECT_BINARY_DIR}/ScrubjayConfigVersion.cmake
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Scrubjay)
+
+# The pkg-config file finds its prefix from where it lies, so that a moved or DESTDIR tree works too.
+file(RELATIVE_PATH SJ_PREFIX_FROM_PC /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" SJ_PREFIX_FROM_PC "${SJ_PREFIX_FROM_PC}")
+configure_file(cmake/scrubjay.pc.in ${PROJECT_BINARY_DIR}/scrubjay.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/scrubjay.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+foreach(section IN ITEMS 1 3 5 7)
+    file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/man/*.${section})
+    if(pages)
+        install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+    endif()
+endforeach()
+if(EXISTS ${PROJECT_SOURCE_DIR}/completions/scrubjay.bash)
+    install(FILES completions/scrubjay.bash RENAME scrubjay
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endif()
