@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: a coarse monotonic clock in milliseconds.
+ *
+ * Why this way: ages of free memory need no better; the coarse clock is read from the vDSO in a few ns.
+ *
+ * Invariants: never goes back. Tests may set it.
+ *
+ * Concurrency: any thread.
+ */
+#ifndef SJ_PLATFORM_CLOCK_H
+#define SJ_PLATFORM_CLOCK_H
+
+#include "base/compiler.h"
+
+/* Milliseconds since some fixed moment before start. */
+uint64_t sj__clock_ms(void);
+
+/* Test seam: the clock returns what `source` returns; NULL restores the system's. */
+void sj__clock_set_source(uint64_t (*source)(void));
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: pages from the operating system, and the five things that can be done with them.
+ *
+ * Why this way: the only place that maps, unmaps, protects or releases memory. Failure is an answer (false or NULL),
+ * never an abort: the kernel may refuse any of these under limits, locked memory or seccomp, and each caller has a way
+ * on. The calls go through one table, so that tests can make the Nth of any kind fail. No call is a cancellation point.
+ *
+ * Invariants: addresses and lengths are multiples of sj__page_bytes(), lengths not 0. errno is preserved by all of them.
+ *
+ * Concurrency: all are safe from any thread; the table is set by tests before threads exist.
+ */
+#ifndef SJ_PLATFORM_PAGES_H
+#define SJ_PLATFORM_PAGES_H
+
+#include "base/compiler.h"
+
+/* The system's page size in bytes, a power of two read at start; 4096 before that. */
+size_t sj__page_bytes(void);
+
+/* Reads the page size and probes for guard markers. Called once, before any other function here. */
+void sj__pages_start(void);
+
+/* From now on calls go through libc's symbols (mmap, munmap, mprotect, madvise, mremap), where a tool may stand; before,
+ * straight to the kernel. Called from the library's constructor: the libraries loaded after it are ready by then. */
+void sj__pages_use_libc(void);
+
+/* Maps fresh zero pages, readable and writable, at exactly `address` if the range is free. */
+bool sj__pages_map_at(void *address, size_t bytes);
+
+/* Maps fresh zero pages wherever the kernel likes, `writable` or inaccessible. NULL on refusal. */
+void *sj__pages_map_anywhere(size_t bytes, bool writable);
+
+/* Replaces a range of ours by fresh zero pages (also one that mremap has left unmapped). On false the range may be
+ * unchanged or unmapped. */
+bool sj__pages_map_over(void *address, size_t bytes);
+
+bool sj__pages_unmap(void *address, size_t bytes);
+
+/* Moves the pages of [from, from + from_bytes) to `to`, growing to to_bytes; replaces what is mapped at `to`.
+ * The old range is left unmapped. */
+bool sj__pages_move(void *from, size_t from_bytes, void *to, size_t to_bytes);
+
+/* Makes a range inaccessible, or accessible again, by mprotect: contents stay, costs mappings. */
+bool sj__pages_protect(void *address, size_t bytes);
+bool sj__pages_unprotect(void *address, size_t bytes);
+bool sj__pages_seal_readonly(void *address, size_t bytes);
+
+/* Gives the contents back: afterwards the range reads as zero. False: refused, the contents are unchanged or unknown
+ * and the caller must write the zeros itself. Refused in locked memory (mlock, mlockall), whose owner asked that it stay. */
+bool sj__pages_release(void *address, size_t bytes);
+
+/* Makes a range fault on any access: by a guard marker where the kernel has them, else by mprotect within a budget of
+ * mappings. False: no guard was made (refused or over budget) and the range is as accessible as before. The contents
+ * are discarded, but where release is refused too (locked memory): what must read as zero after sj__pages_unguard()
+ * is released or written by the caller. Unguard takes the same range as one guard did; it comes before unmapping, or
+ * the budget shrinks by one. False from it: the range may still fault. */
+bool sj__pages_guard(void *address, size_t bytes);
+bool sj__pages_unguard(void *address, size_t bytes);
+
+/* How many guards made by mprotect are standing, and how many may: by default a quarter of vm.max_map_count. */
+size_t sj__pages_protected_guards(void);
+void sj__pages_set_guard_budget(size_t guards);
+
+/* Counters for the statistics. */
+struct sj_pages_counters {
+    uint64_t maps;
+    uint64_t unmaps;
+    uint64_t releases;
+    uint64_t protects;
+    uint64_t guards;
+    uint64_t moves;
+    uint64_t refused; /* calls that the kernel refused */
+};
+void sj__pages_read_counters(struct sj_pages_counters *out);
+
+/* True if the kernel has guard markers (Linux 6.13 and later). */
+bool sj__pages_have_guard_markers(void);
+
+/* Test seam: the system calls as a table. */
+struct sj_page_source {
+    void *(*map)(void *address, size_t bytes, int protection, int flags);
+    int (*unmap)(void *address, size_t bytes);
+    int (*protect)(void *address, size_t bytes, int protection);
+    int (*advise)(void *address, size_t bytes, int advice);
+    void *(*move)(void *from, size_t from_bytes, size_t to_bytes, int flags, void *to);
+};
+/* Replaces the page source; NULL restores the kernel. For tests, before threads exist. */
+void sj__pages_set_source(const struct sj_page_source *source);
+
+#endif
