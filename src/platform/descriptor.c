@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: the few file calls that reports need; see descriptor.h.
+ *
+ * Why this way: SIGPIPE is blocked around the write and, if this write raised it, taken back with sigtimedwait, so
+ * that the program neither dies of it nor finds it pending. One that was pending before is left alone.
+ *
+ * Invariants: see descriptor.h.
+ *
+ * Concurrency: SIGPIPE of a write goes to the writing thread, so the mask of this thread is all that matters.
+ */
+#include "platform/descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { KERNEL_SIGSET_BYTES = 8 };
+
+bool sj__descriptor_identify(int fd, struct sj_file_identity *identity)
+{
+    const int saved_errno = errno;
+    struct stat status;
+    const bool open = fstat(fd, &status) == 0;
+    if (open)
+        *identity = (struct sj_file_identity){ .device = (uint64_t)status.st_dev, .inode = (uint64_t)status.st_ino };
+    errno = saved_errno;
+    return open;
+}
+
+/* Writes until done or refused; true if the reason was a pipe without a reader. */
+static bool write_all(int fd, const char *text, size_t bytes)
+{
+    while (bytes > 0) {
+        const long written = syscall(SYS_write, fd, text, bytes);
+        if (written < 0) {
+            if (errno == EINTR)
+                continue;
+            return errno == EPIPE;
+        }
+        text += written;
+        bytes -= (size_t)written;
+    }
+    return false;
+}
+
+void sj__descriptor_write(int fd, const char *text, size_t bytes)
+{
+    const int saved_errno = errno;
+    sigset_t pipe_only, before, pending;
+    sigemptyset(&pipe_only);
+    sigaddset(&pipe_only, SIGPIPE);
+    sigemptyset(&pending);
+    sigpending(&pending);
+    const bool was_pending = sigismember(&pending, SIGPIPE) == 1;
+    const bool masked = sigprocmask(SIG_BLOCK, &pipe_only, &before) == 0;
+    if (write_all(fd, text, bytes) && masked && !was_pending) {
+        const struct timespec at_once = { 0, 0 };
+        syscall(SYS_rt_sigtimedwait, &pipe_only, NULL, &at_once, KERNEL_SIGSET_BYTES);
+    }
+    if (masked)
+        sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = saved_errno;
+}
+
+int sj__descriptor_open(const char *path)
+{
+    const int saved_errno = errno;
+    const long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    errno = saved_errno;
+    return (int)fd;
+}
+
+long sj__descriptor_read(int fd, void *buffer, size_t bytes)
+{
+    const int saved_errno = errno;
+    long got;
+    do
+        got = syscall(SYS_read, fd, buffer, bytes);
+    while (got < 0 && errno == EINTR);
+    errno = saved_errno;
+    return got;
+}
+
+void sj__descriptor_close(int fd)
+{
+    const int saved_errno = errno;
+    syscall(SYS_close, fd);
+    errno = saved_errno;
+}

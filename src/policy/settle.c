@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: option texts and their sources put together into the settings in force.
+ *
+ * Why this way: each text is walked twice, once for the level and once for the single options, which is simpler than
+ * remembering what a later level must not undo. The file is walked as two texts, the lines for everybody and then the
+ * sections of this program, so that a section overrides them by the same rule by which one source overrides another.
+ *
+ * Invariants: see options.h. A strength is a digit out of options.def; the floor compares strengths and nothing else.
+ *
+ * Concurrency: see options.h.
+ */
+#include "base/format.h"
+#include "policy/parser.h"
+
+enum { WARNINGS_MAX = 8, DETAIL_BYTES = 96, NO_FLOOR = -1 };
+
+enum pass { PASS_LEVEL, PASS_SINGLE };
+
+/* One text on its way into the settings. */
+struct reading {
+    struct sj_settings *settings;
+    SJ_OPTIONS_WARN(warn);
+    enum sj_option_source source;
+    unsigned unused; /* items warned about */
+    int floor;       /* the file's floor, or NO_FLOOR */
+};
+
+static const char *source_name(enum sj_option_source source)
+{
+    static const char *const names[] = { "scrubjay_default_options", "/etc/scrubjay.conf", "SCRUBJAY_OPTIONS" };
+    return names[source];
+}
+
+static void warn_unused(struct reading *reading, const char *what, struct sj_slice item)
+{
+    if (reading->unused++ >= WARNINGS_MAX)
+        return;
+    char buffer[DETAIL_BYTES];
+    struct sj_text text;
+    sj__format_start(&text, buffer, sizeof buffer);
+    sj__format_string(&text, " \"");
+    sj__format_printable(&text, item.start, item.length < DETAIL_BYTES / 2 ? item.length : DETAIL_BYTES / 2);
+    sj__format_string(&text, "\" in ");
+    sj__format_string(&text, source_name(reading->source));
+    if (reading->unused == WARNINGS_MAX)
+        sj__format_string(&text, " (more are not shown)");
+    reading->warn(what, buffer);
+}
+
+static void apply_floor(struct reading *reading, struct sj_slice item, struct sj_slice value)
+{
+    uint64_t floor;
+    if (reading->source != SJ_SOURCE_FILE)
+        warn_unused(reading, "a floor is read in /etc/scrubjay.conf only:", item);
+    else if (!sj__slice_read_number(value, &floor) || floor > SJ_LEVEL_MAX)
+        warn_unused(reading, "bad value, not used:", item);
+    else
+        reading->floor = (int)floor;
+}
+
+/* One `key=value`, if it is this pass's concern. */
+static void apply_item(struct reading *reading, struct sj_slice item, enum pass pass)
+{
+    size_t split = 0;
+    while (split < item.length && item.start[split] != '=')
+        split++;
+    const struct sj_slice key = sj__slice_trim(item.start, item.start + split);
+    const struct sj_option *option = sj__options_find(key.start, key.length);
+    const bool is_level = option != NULL && option->kind == SJ_OPTION_LEVEL;
+    if (is_level != (pass == PASS_LEVEL))
+        return;
+    if (split == item.length) {
+        warn_unused(reading, "not key=value, not used:", item);
+        return;
+    }
+    const struct sj_slice value = sj__slice_trim(item.start + split + 1, item.start + item.length);
+    if (option != NULL) {
+        if (!sj__option_apply(reading->settings, option, value))
+            warn_unused(reading, "bad value, not used:", item);
+    } else if (sj__slice_is(key, "floor")) {
+        apply_floor(reading, item, value);
+    } else {
+        warn_unused(reading, "unknown option, not used:", item);
+    }
+}
+
+static void apply_items(struct reading *reading, struct sj_slice items, enum pass pass)
+{
+    const char *const end = items.start + items.length;
+    for (const char *start = items.start; start < end;) {
+        const char *stop = start;
+        while (stop < end && *stop != ',' && *stop != ':' && *stop != '\n')
+            stop++;
+        const struct sj_slice item = sj__slice_trim(start, stop);
+        if (item.length > 0)
+            apply_item(reading, item, pass);
+        start = stop + 1;
+    }
+}
+
+static void apply_text(struct reading *reading, const char *text)
+{
+    struct sj_slice items = { text, 0 };
+    while (text[items.length] != '\0')
+        items.length++;
+    apply_items(reading, items, PASS_LEVEL);
+    apply_items(reading, items, PASS_SINGLE);
+}
+
+unsigned sj__options_apply(struct sj_settings *settings, const char *text, enum sj_option_source source,
+                           SJ_OPTIONS_WARN(warn))
+{
+    struct reading reading = { .settings = settings, .warn = warn, .source = source, .floor = NO_FLOOR };
+    if (text != NULL)
+        apply_text(&reading, text);
+    return reading.unused;
+}
+
+/* The line without its comment: from a '#' at its start or after a blank. */
+static struct sj_slice line_body(const char *start, const char *end)
+{
+    for (const char *c = start; c < end; c++) {
+        if (*c == '#' && (c == start || c[-1] == ' ' || c[-1] == '\t'))
+            end = c;
+    }
+    return sj__slice_trim(start, end);
+}
+
+/* Walks the file's lines; applies those before any section, or those in the sections called `program`. */
+static void walk_file(struct reading *reading, const char *text, const char *program, bool in_sections, enum pass pass)
+{
+    bool wanted = !in_sections;
+    while (*text != '\0') {
+        const char *end = text;
+        while (*end != '\0' && *end != '\n')
+            end++;
+        const struct sj_slice line = line_body(text, end);
+        if (line.length > 0 && line.start[0] == '[') {
+            const bool closed = line.start[line.length - 1] == ']';
+            if (!closed && !in_sections && pass == PASS_SINGLE)
+                warn_unused(reading, "section without ], its lines are not used:", line);
+            const struct sj_slice name = sj__slice_trim(line.start + 1, line.start + line.length - (closed ? 1 : 0));
+            wanted = in_sections && closed && name.length > 0 && sj__slice_is(name, program);
+        } else if (wanted) {
+            apply_items(reading, line, pass);
+        }
+        text = *end == '\0' ? end : end + 1;
+    }
+}
+
+/* Returns the file's floor, or NO_FLOOR. */
+static int apply_file(struct sj_settings *settings, const char *text, const char *program, SJ_OPTIONS_WARN(warn))
+{
+    struct reading reading = { .settings = settings, .warn = warn, .source = SJ_SOURCE_FILE, .floor = NO_FLOOR };
+    walk_file(&reading, text, "", false, PASS_LEVEL);
+    walk_file(&reading, text, "", false, PASS_SINGLE);
+    if (program != NULL) {
+        walk_file(&reading, text, program, true, PASS_LEVEL);
+        walk_file(&reading, text, program, true, PASS_SINGLE);
+    }
+    return reading.floor;
+}
+
+static void raise_to_floor(struct sj_settings *settings, unsigned floor, SJ_OPTIONS_WARN(warn))
+{
+    char buffer[DETAIL_BYTES];
+    struct sj_text raised;
+    sj__format_start(&raised, buffer, sizeof buffer);
+    struct sj_settings least;
+    sj__options_start(&least, floor);
+    for (size_t i = 0; i < sj__options_count; i++) {
+        const struct sj_option *option = &sj__options_table[i];
+        if (option->strengths[0] == '\0')
+            continue;
+        const uint8_t least_value = sj__option_read(&least, option);
+        if (option->strengths[sj__option_read(settings, option)] >= option->strengths[least_value])
+            continue;
+        sj__option_write(settings, option, least_value);
+        sj__format_char(&raised, ' ');
+        sj__format_string(&raised, option->name);
+    }
+    if (settings->level < floor)
+        settings->level = (uint8_t)floor;
+    if (raised.length > 0)
+        warn("raised to the floor of /etc/scrubjay.conf:", buffer);
+}
+
+/* A fixed seed is for tests: said each time, and refused where somebody else's safety hangs on it. */
+static void judge_seed(struct sj_settings *settings, bool refused, SJ_OPTIONS_WARN(warn))
+{
+    if (!settings->policy.fixed_seed)
+        return;
+    if (refused) {
+        settings->policy.fixed_seed = 0;
+        settings->seed = 0;
+        warn("seed not used: refused in set-user-id programs and under a floor", NULL);
+    } else {
+        warn("seed is fixed: all randomness is predictable, for tests and measurements only", NULL);
+    }
+}
+
+static void judge_disable(struct sj_settings *settings, const char *value, bool has_floor, SJ_OPTIONS_WARN(warn))
+{
+    if (value == NULL || value[0] == '\0')
+        return;
+    size_t length = 0;
+    while (value[length] != '\0')
+        length++;
+    if (!sj__slice_read_bool((struct sj_slice){ value, length }, &settings->disable)) {
+        warn("bad value, not used: SCRUBJAY_DISABLE", NULL);
+    } else if (settings->disable && has_floor) {
+        settings->disable = 0;
+        warn("SCRUBJAY_DISABLE not used: /etc/scrubjay.conf sets a floor", NULL);
+    }
+}
+
+void sj__options_settle(struct sj_settings *settings, const struct sj_option_texts *texts, SJ_OPTIONS_WARN(warn))
+{
+    int floor = NO_FLOOR;
+    sj__options_start(settings, SJ_LEVEL_DEFAULT);
+    if (texts->linked != NULL)
+        sj__options_apply(settings, texts->linked, SJ_SOURCE_LINKED, warn);
+    if (texts->file != NULL)
+        floor = apply_file(settings, texts->file, texts->program, warn);
+    if (texts->environment != NULL && !texts->secure)
+        sj__options_apply(settings, texts->environment, SJ_SOURCE_ENVIRONMENT, warn);
+    if (floor != NO_FLOOR)
+        raise_to_floor(settings, (unsigned)floor, warn);
+    judge_seed(settings, texts->secure || floor != NO_FLOOR, warn);
+    if (!texts->secure)
+        judge_disable(settings, texts->disable, floor != NO_FLOOR, warn);
+}

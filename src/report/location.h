@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: says in words where an address lies: which file and offset, which stack, an anonymous mapping, nowhere.
+ *
+ * Why this way: from /proc/self/maps, read in pieces into the stack, never by touching the address. dladdr would take
+ * the loader's lock, and there may be no room for a big buffer on an alternate signal stack.
+ *
+ * Invariants: at most about 1.5 KiB of stack. A mapping whose line is longer than the buffer loses the end of its path.
+ *
+ * Concurrency: any thread, any signal handler. Mappings may change while they are read; then the answer may be old.
+ */
+#ifndef SJ_REPORT_LOCATION_H
+#define SJ_REPORT_LOCATION_H
+
+#include "base/format.h"
+
+enum sj_address_shape {
+    SJ_ADDRESS_USUAL,
+    SJ_ADDRESS_SMALL,        /* in the first 64 KiB: a number, or a member of a NULL structure */
+    SJ_ADDRESS_KERNEL,       /* in the upper half */
+    SJ_ADDRESS_NON_CANONICAL /* no page can be there; or its upper bits carry a tag */
+};
+
+enum sj_address_shape sj__location_shape(const void *address);
+
+/* For code: adds "/usr/bin/foo+0x1234", the distance from where the file is mapped first, as addr2line and gdb take it
+ * for position-independent files; nothing if it is not known. */
+void sj__location_format_code(struct sj_text *text, const void *address);
+
+/* For data: adds a phrase that follows "pointer lies ": "in the stack of this thread", "in /usr/lib/x.so+0x10 (rw-p)",
+ * "in an anonymous mapping of 4096 bytes", "nowhere: ..." */
+void sj__location_format_data(struct sj_text *text, const void *address);
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: how a misuse or a corruption ends the process; see report.h.
+ *
+ * Why this way: the first line goes out before anything else is looked at, so that it is there even if a detail faults.
+ * Who reports is one word, process id and thread id: a child forked by the program's SIGABRT handler is another
+ * process, inherits the word, and must neither wait for a thread it does not have nor be refused a report of its own.
+ *
+ * Invariants: see report.h. The word is 0 until the first report and never 0 again.
+ *
+ * Concurrency: the compare-exchange on `reporter` decides who reports.
+ */
+#include "report/report.h"
+
+#include "base/atomic.h"
+#include "base/format.h"
+#include "platform/build_id.h"
+#include "platform/descriptor.h"
+#include "platform/process.h"
+#include "platform/stop.h"
+#include "report/location.h"
+
+enum { LINE_BYTES = 640, NAME_BYTES = 64, ERROR_FD = 2 };
+
+enum error_file { ERROR_FILE_NOT_LOOKED_AT, ERROR_FILE_CLOSED, ERROR_FILE_KNOWN };
+
+static enum error_file error_file;             /* written once, at start */
+static struct sj_file_identity error_identity; /* likewise; if ERROR_FILE_KNOWN */
+static struct sj_atomic_u64 reporter;          /* process id in the upper half, thread id in the lower; 0 nobody */
+
+void sj__report_start(void)
+{
+    error_file = sj__descriptor_identify(ERROR_FD, &error_identity) ? ERROR_FILE_KNOWN : ERROR_FILE_CLOSED;
+}
+
+/* Before the start nothing can have replaced the file. */
+static bool may_write(void)
+{
+    struct sj_file_identity now;
+    if (error_file == ERROR_FILE_NOT_LOOKED_AT)
+        return true;
+    return error_file == ERROR_FILE_KNOWN && sj__descriptor_identify(ERROR_FD, &now) &&
+           now.device == error_identity.device && now.inode == error_identity.inode;
+}
+
+void sj__report_write(const char *text, size_t bytes)
+{
+    if (may_write())
+        sj__descriptor_write(ERROR_FD, text, bytes);
+}
+
+bool sj__report_begun(void)
+{
+    return sj_load_acquire_u64(&reporter) != 0; /* pairs with the exchange in claim_report */
+}
+
+/* Ends the line, whole or cut, and writes it. */
+static void write_line(struct sj_text *text)
+{
+    if (text->length + 1 >= text->capacity)
+        text->length = text->capacity - 2;
+    sj__format_char(text, '\n');
+    sj__report_write(text->start, text->length);
+}
+
+static void start_line(struct sj_text *text, char *buffer, const char *words)
+{
+    sj__format_start(text, buffer, LINE_BYTES);
+    sj__format_string(text, words);
+}
+
+static void write_words(const char *words, const char *more)
+{
+    char buffer[LINE_BYTES];
+    struct sj_text line;
+    start_line(&line, buffer, words);
+    sj__format_string(&line, more);
+    write_line(&line);
+}
+
+SJ_COLD void sj__report_warn(const char *what, const char *detail)
+{
+    char buffer[LINE_BYTES];
+    struct sj_text line;
+    start_line(&line, buffer, "scrubjay: warning: ");
+    sj__format_string(&line, what);
+    sj__format_string(&line, detail);
+    write_line(&line);
+}
+
+/* Returns if this thread is to report. */
+static void claim_report(void)
+{
+    const uint64_t process = sj__process_id();
+    const uint64_t self = process << 32 | sj__process_thread_id();
+    uint64_t other = 0;
+    while (!sj_compare_exchange_acq_rel_u64(&reporter, &other, self)) { /* pairs with itself in other threads */
+        if (other == self)
+            sj__stop_process_now();
+        if (other >> 32 == process)
+            sj__stop_thread();
+    }
+}
+
+static void add_size(struct sj_text *line, const char *key, size_t value)
+{
+    sj__format_string(line, key);
+    sj__format_decimal(line, value);
+}
+
+static void add_address(struct sj_text *line, const char *key, const void *address)
+{
+    sj__format_string(line, key);
+    sj__format_pointer(line, address);
+}
+
+static void write_first_line(const struct sj_report_entry *entry, const struct sj_report_facts *facts)
+{
+    char buffer[LINE_BYTES];
+    struct sj_text line;
+    start_line(&line, buffer, "scrubjay: SJ-");
+    sj__format_decimal_padded(&line, entry->number, 3);
+    sj__format_char(&line, ' ');
+    sj__format_string(&line, entry->title);
+    add_address(&line, " ptr=", facts->pointer);
+    if (facts->size_bytes != 0)
+        add_size(&line, " size=", facts->size_bytes);
+    if (facts->given_bytes != 0 || facts->expected_bytes != 0) {
+        add_size(&line, " given=", facts->given_bytes);
+        if (facts->expected_bytes != 0)
+            add_size(&line, " expected=", facts->expected_bytes);
+    }
+    if (facts->block != NULL) {
+        add_address(&line, " block=", facts->block);
+        add_size(&line, " offset=", facts->offset_bytes);
+    }
+    if (facts->function != NULL) {
+        sj__format_string(&line, " function=");
+        sj__format_string(&line, facts->function);
+    }
+    if (facts->caller != NULL)
+        add_address(&line, " caller=", facts->caller);
+    write_line(&line);
+}
+
+/* Which process, and which build of ours. */
+static void write_process_line(void)
+{
+    char buffer[LINE_BYTES];
+    char name[NAME_BYTES];
+    struct sj_text line;
+    sj__process_name(name, sizeof name);
+    start_line(&line, buffer, "scrubjay:   program ");
+    sj__format_printable(&line, name, sizeof name);
+    add_size(&line, ", process ", sj__process_id());
+    add_size(&line, ", thread ", sj__process_thread_id());
+    sj__format_string(&line, ", build id ");
+    sj__build_id_format(&line);
+    write_line(&line);
+}
+
+static void write_caller_line(const void *caller)
+{
+    char buffer[LINE_BYTES];
+    struct sj_text line;
+    start_line(&line, buffer, "scrubjay:   caller ");
+    sj__format_pointer(&line, caller);
+    sj__format_string(&line, " = ");
+    const size_t before = line.length;
+    sj__location_format_code(&line, caller);
+    if (line.length > before)
+        write_line(&line);
+}
+
+static void write_location_line(const void *pointer)
+{
+    char buffer[LINE_BYTES];
+    struct sj_text line;
+    start_line(&line, buffer, "scrubjay:   pointer lies ");
+    sj__location_format_data(&line, pointer);
+    write_line(&line);
+}
+
+static void write_details(enum sj_report_id id, const struct sj_report_entry *entry,
+                          const struct sj_report_facts *facts)
+{
+    if (facts->note != NULL)
+        write_words("scrubjay:   note: ", facts->note);
+    if (facts->caller != NULL)
+        write_caller_line(facts->caller);
+    if (id == SJ_FOREIGN_POINTER)
+        write_location_line(facts->pointer);
+    write_process_line();
+    write_words("scrubjay:   cause: ", entry->cause);
+    write_words("scrubjay:   remedy: ", entry->remedy);
+}
+
+SJ_COLD _Noreturn void sj__report_misuse(enum sj_report_id id, const struct sj_report_facts *facts)
+{
+    const struct sj_report_entry *entry = sj__report_entry(id);
+    claim_report();
+    if (entry == NULL) /* can't be; the id is all that is lost */
+        entry = sj__report_entry(SJ_METADATA_CORRUPTION);
+    write_first_line(entry, facts);
+    write_details(id, entry, facts);
+    sj__stop_process();
+}
