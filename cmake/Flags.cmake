@@ -36,6 +36,8 @@ target_compile_options(sj_library_flags INTERFACE
 check_c_compiler_flag(-fcf-protection=return SJ_HAS_CF_PROTECTION)
 if(SJ_HAS_CF_PROTECTION AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     target_compile_options(sj_library_flags INTERFACE -fcf-protection=return)
+    # Said to the linker too, since the start-up files of some systems lack the mark (their code is fit for it).
+    target_link_options(sj_library_flags INTERFACE -Wl,-z,shstk)
 endif()
 check_c_compiler_flag(-mbranch-protection=standard SJ_HAS_BRANCH_PROTECTION)
 if(SJ_HAS_BRANCH_PROTECTION)

@@ -25,7 +25,7 @@ target_link_options(scrubjay_shared PRIVATE
     -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack
     -Wl,-z,nodelete     # frees may come after dlclose
     -Wl,--as-needed -Wl,--build-id)
-target_link_libraries(scrubjay_shared PRIVATE Threads::Threads)
+target_link_libraries(scrubjay_shared PRIVATE sj_library_flags Threads::Threads)
 
 add_library(scrubjay_static STATIC ${SJ_ALL_OBJECTS})
 set_target_properties(scrubjay_static PROPERTIES

@@ -68,10 +68,11 @@ sj_need_preset()
     esac
 }
 
-# sj_build PRESET: configures if need be and builds. Quiet unless something is wrong.
+# sj_build PRESET [TARGET...]: configures if need be and builds. Quiet unless something is wrong.
 sj_build()
 {
     local preset=$1 dir=$sj_top/build/$1 log
+    shift
     case $preset in
     release | debug | clang | asan-ubsan | tsan | coverage | fuzz | musl) ;;
     *) sj_die "no such preset: $preset" ;;
@@ -87,7 +88,7 @@ sj_build()
         flock -u 9
         return 1
     fi
-    if ! cmake --build "$dir" -j "$sj_jobs" >"$log" 2>&1; then
+    if ! cmake --build "$dir" -j "$sj_jobs" ${1:+--target "$@"} -- -k 0 >"$log" 2>&1; then
         cat "$log" >&2
         flock -u 9
         return 1
@@ -96,7 +97,8 @@ sj_build()
     flock -u 9
 }
 
-sj_fresh_release() { sj_build release; }
+# What every command leaves behind: the library and the command in build/release.
+sj_fresh_release() { sj_build release products; }
 
 # sj_library: the path of the fresh library.
 sj_library() { printf '%s\n' "$sj_release/libscrubjay.so"; }
