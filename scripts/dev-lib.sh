@@ -152,7 +152,8 @@ sj_step()
 sj_ctest()
 {
     local dir=$sj_top/build/$1 labels=${2:-.} status=0
-    ctest --test-dir "$dir" -L "$labels" -j "$sj_jobs" --output-on-failure --no-tests=error >"$dir/ctest.log" 2>&1 || status=$?
+    ctest --test-dir "$dir" -L "$labels" -j "$sj_jobs" --timeout "${SJ_TEST_TIMEOUT:-300}" --output-on-failure \
+        --no-tests=error >"$dir/ctest.log" 2>&1 || status=$?
     cat "$dir/ctest.log"
     awk -f "$sj_top/scripts/count-ctest.awk" "$dir/ctest.log" "$dir/Testing/Temporary/LastTest.log"
     return "$status"
