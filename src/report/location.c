@@ -26,13 +26,13 @@ struct mapping {
 };
 
 /* Lines of the file, one after the other. */
-struct maps_reader {
+static struct maps_reader {
     int fd;
     long chunk_length;
     long chunk_position;
     char chunk[CHUNK_BYTES];
     char line[LINE_BYTES];
-};
+} reader;
 
 /* A mapping found for an address, with what the text needs after the reader has gone on. */
 struct found {
@@ -40,25 +40,25 @@ struct found {
     uint64_t file_base; /* start of the first mapping of the same file, or of this mapping */
 };
 
-static bool next_byte(struct maps_reader *reader, char *byte)
+static bool next_byte(char *byte)
 {
-    if (reader->chunk_position >= reader->chunk_length) {
-        reader->chunk_length = sj__descriptor_read(reader->fd, reader->chunk, sizeof reader->chunk);
-        reader->chunk_position = 0;
-        if (reader->chunk_length <= 0)
+    if (reader.chunk_position >= reader.chunk_length) {
+        reader.chunk_length = sj__descriptor_read(reader.fd, reader.chunk, sizeof reader.chunk);
+        reader.chunk_position = 0;
+        if (reader.chunk_length <= 0)
             return false;
     }
-    *byte = reader->chunk[reader->chunk_position++];
+    *byte = reader.chunk[reader.chunk_position++];
     return true;
 }
 
-static bool next_line(struct maps_reader *reader)
+static bool next_line(void)
 {
     struct sj_text line;
     char byte;
     bool any = false;
-    sj__format_start(&line, reader->line, sizeof reader->line);
-    while (next_byte(reader, &byte)) {
+    sj__format_start(&line, reader.line, sizeof reader.line);
+    while (next_byte(&byte)) {
         if (byte == '\n')
             return true;
         sj__format_char(&line, byte);
@@ -102,18 +102,20 @@ static void parse_line(const char *line, struct mapping *mapping)
     mapping->name = line;
 }
 
-/* Finds the mapping of `address`; found->mapping.name points into `reader`. */
-static bool find_mapping(struct maps_reader *reader, uintptr_t address, struct found *found)
+/* Finds the mapping of `address`; found->mapping.name points into the reader. */
+static bool find_mapping(uintptr_t address, struct found *found)
 {
     uint64_t base = 0;
     uint64_t base_inode = 0;
     bool hit = false;
-    *reader = (struct maps_reader){ .fd = sj__descriptor_open("/proc/self/maps") };
-    if (reader->fd < 0)
+    reader.fd = sj__descriptor_open("/proc/self/maps");
+    reader.chunk_length = 0;
+    reader.chunk_position = 0;
+    if (reader.fd < 0)
         return false;
-    while (!hit && next_line(reader)) {
+    while (!hit && next_line()) {
         struct mapping *mapping = &found->mapping;
-        parse_line(reader->line, mapping);
+        parse_line(reader.line, mapping);
         if (mapping->offset == 0) {
             base = mapping->start;
             base_inode = mapping->inode;
@@ -121,7 +123,7 @@ static bool find_mapping(struct maps_reader *reader, uintptr_t address, struct f
         hit = address >= mapping->start && address < mapping->end;
         found->file_base = mapping->inode != 0 && mapping->inode == base_inode ? base : mapping->start;
     }
-    sj__descriptor_close(reader->fd);
+    sj__descriptor_close(reader.fd);
     return hit;
 }
 
@@ -154,9 +156,8 @@ static void format_file_offset(struct sj_text *text, const struct found *found, 
 
 void sj__location_format_code(struct sj_text *text, const void *address)
 {
-    struct maps_reader reader;
     struct found found;
-    if (find_mapping(&reader, (uintptr_t)address, &found) && found.mapping.name[0] != '\0')
+    if (find_mapping((uintptr_t)address, &found) && found.mapping.name[0] != '\0')
         format_file_offset(text, &found, (uintptr_t)address);
 }
 
@@ -185,7 +186,6 @@ static void format_mapping(struct sj_text *text, const struct found *found, uint
 
 void sj__location_format_data(struct sj_text *text, const void *address)
 {
-    struct maps_reader reader;
     struct found found;
     switch (sj__location_shape(address)) {
     case SJ_ADDRESS_SMALL: sj__format_string(text, "nowhere: so small a number is no address"); return;
@@ -193,13 +193,13 @@ void sj__location_format_data(struct sj_text *text, const void *address)
         sj__format_string(text, "nowhere: a non-canonical address, overwritten or tagged");
         return;
     case SJ_ADDRESS_KERNEL:
-        if (!find_mapping(&reader, (uintptr_t)address, &found)) { /* [vsyscall] is there */
+        if (!find_mapping((uintptr_t)address, &found)) { /* [vsyscall] is there */
             sj__format_string(text, "nowhere: an address of the kernel's half");
             return;
         }
         break;
     case SJ_ADDRESS_USUAL:
-        if (!find_mapping(&reader, (uintptr_t)address, &found)) {
+        if (!find_mapping((uintptr_t)address, &found)) {
             sj__format_string(text, reader.fd < 0 ? "at a place not known: /proc/self/maps can't be read"
                                                   : "nowhere: not mapped");
             return;

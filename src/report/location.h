@@ -2,12 +2,13 @@
  *
  * What: says in words where an address lies: which file and offset, which stack, an anonymous mapping, nowhere.
  *
- * Why this way: from /proc/self/maps, read in pieces into the stack, never by touching the address. dladdr would take
- * the loader's lock, and there may be no room for a big buffer on an alternate signal stack.
+ * Why this way: from /proc/self/maps, read in pieces into static buffers, never by touching the address. dladdr would
+ * take the loader's lock, and there may be no room for a buffer on an alternate signal stack.
  *
- * Invariants: at most about 1.5 KiB of stack. A mapping whose line is longer than the buffer loses the end of its path.
+ * Invariants: a mapping whose line is longer than the buffer loses the end of its path.
  *
- * Concurrency: any thread, any signal handler. Mappings may change while they are read; then the answer may be old.
+ * Concurrency: for the one thread that reports; async-signal-safe. Mappings may change while they are read; then the
+ * answer may be old.
  */
 #ifndef SJ_REPORT_LOCATION_H
 #define SJ_REPORT_LOCATION_H

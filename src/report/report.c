@@ -3,8 +3,10 @@
  * What: how a misuse or a corruption ends the process; see report.h.
  *
  * Why this way: the first line goes out before anything else is looked at, so that it is there even if a detail faults.
- * Who reports is one word, process id and thread id: a child forked by the program's SIGABRT handler is another
- * process, inherits the word, and must neither wait for a thread it does not have nor be refused a report of its own.
+ * Lines are put together in one static buffer, which the one reporter owns: the stack may be an alternate signal stack
+ * with 4 KiB left. Who reports is one word, process id and thread id: a child forked by the program's SIGABRT handler
+ * is another process, inherits the word, and must neither wait for a thread it does not have nor be refused a report of
+ * its own.
  *
  * Invariants: see report.h. The word is 0 until the first report and never 0 again.
  *
@@ -20,17 +22,20 @@
 #include "platform/stop.h"
 #include "report/location.h"
 
-enum { LINE_BYTES = 640, NAME_BYTES = 64, ERROR_FD = 2 };
+enum { LINE_BYTES = 640, WARNING_BYTES = 320, NAME_BYTES = 64, ERROR_FD = 2 };
 
 enum error_file { ERROR_FILE_NOT_LOOKED_AT, ERROR_FILE_CLOSED, ERROR_FILE_KNOWN };
 
 static enum error_file error_file;             /* written once, at start */
 static struct sj_file_identity error_identity; /* likewise; if ERROR_FILE_KNOWN */
+static char program[NAME_BYTES];               /* likewise; read then because it takes 4 KiB of stack */
 static struct sj_atomic_u64 reporter;          /* process id in the upper half, thread id in the lower; 0 nobody */
+static char report_line[LINE_BYTES];           /* the reporter's */
 
 void sj__report_start(void)
 {
     error_file = sj__descriptor_identify(ERROR_FD, &error_identity) ? ERROR_FILE_KNOWN : ERROR_FILE_CLOSED;
+    sj__process_name(program, sizeof program);
 }
 
 /* Before the start nothing can have replaced the file. */
@@ -63,26 +68,26 @@ static void write_line(struct sj_text *text)
     sj__report_write(text->start, text->length);
 }
 
-static void start_line(struct sj_text *text, char *buffer, const char *words)
+static void start_line(struct sj_text *text, const char *words)
 {
-    sj__format_start(text, buffer, LINE_BYTES);
+    sj__format_start(text, report_line, sizeof report_line);
     sj__format_string(text, words);
 }
 
 static void write_words(const char *words, const char *more)
 {
-    char buffer[LINE_BYTES];
     struct sj_text line;
-    start_line(&line, buffer, words);
+    start_line(&line, words);
     sj__format_string(&line, more);
     write_line(&line);
 }
 
 SJ_COLD void sj__report_warn(const char *what, const char *detail)
 {
-    char buffer[LINE_BYTES];
+    char buffer[WARNING_BYTES]; /* many threads may warn at once */
     struct sj_text line;
-    start_line(&line, buffer, "scrubjay: warning: ");
+    sj__format_start(&line, buffer, sizeof buffer);
+    sj__format_string(&line, "scrubjay: warning: ");
     sj__format_string(&line, what);
     sj__format_string(&line, detail);
     write_line(&line);
@@ -116,9 +121,8 @@ static void add_address(struct sj_text *line, const char *key, const void *addre
 
 static void write_first_line(const struct sj_report_entry *entry, const struct sj_report_facts *facts)
 {
-    char buffer[LINE_BYTES];
     struct sj_text line;
-    start_line(&line, buffer, "scrubjay: SJ-");
+    start_line(&line, "scrubjay: SJ-");
     sj__format_decimal_padded(&line, entry->number, 3);
     sj__format_char(&line, ' ');
     sj__format_string(&line, entry->title);
@@ -146,12 +150,9 @@ static void write_first_line(const struct sj_report_entry *entry, const struct s
 /* Which process, and which build of ours. */
 static void write_process_line(void)
 {
-    char buffer[LINE_BYTES];
-    char name[NAME_BYTES];
     struct sj_text line;
-    sj__process_name(name, sizeof name);
-    start_line(&line, buffer, "scrubjay:   program ");
-    sj__format_printable(&line, name, sizeof name);
+    start_line(&line, "scrubjay:   program ");
+    sj__format_printable(&line, program, sizeof program);
     add_size(&line, ", process ", sj__process_id());
     add_size(&line, ", thread ", sj__process_thread_id());
     sj__format_string(&line, ", build id ");
@@ -161,9 +162,8 @@ static void write_process_line(void)
 
 static void write_caller_line(const void *caller)
 {
-    char buffer[LINE_BYTES];
     struct sj_text line;
-    start_line(&line, buffer, "scrubjay:   caller ");
+    start_line(&line, "scrubjay:   caller ");
     sj__format_pointer(&line, caller);
     sj__format_string(&line, " = ");
     const size_t before = line.length;
@@ -174,9 +174,8 @@ static void write_caller_line(const void *caller)
 
 static void write_location_line(const void *pointer)
 {
-    char buffer[LINE_BYTES];
     struct sj_text line;
-    start_line(&line, buffer, "scrubjay:   pointer lies ");
+    start_line(&line, "scrubjay:   pointer lies ");
     sj__location_format_data(&line, pointer);
     write_line(&line);
 }

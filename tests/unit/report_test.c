@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: tests of report/: the lines of a report, the end of the process, and when nothing may be written.
+ *
+ * Why this way: each report is made in a child whose fd 2 is a pipe; the parent reads the text and the exit status.
+ */
+#include "report/report.h"
+
+#include "policy/status.h"
+#include "report/location.h"
+#include "report/status.h"
+#include "unit/unit.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+static char output[16384]; /* what the last child wrote to fd 2 */
+static int child_status;
+
+/* Runs `act` in a child with fd 2 a pipe; with `start`, the report floor looks at fd 2 first. */
+static void in_child(void (*act)(void), bool start)
+{
+    int ends[2];
+    CHECK(pipe(ends) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        dup2(ends[1], 2);
+        close(ends[0]);
+        close(ends[1]);
+        if (start)
+            sj__report_start();
+        act();
+        _exit(0);
+    }
+    close(ends[1]);
+    size_t used = 0;
+    for (ssize_t got = 1; got > 0 && used < sizeof output - 1; used += (size_t)got) {
+        got = read(ends[0], output + used, sizeof output - 1 - used);
+        if (got < 0)
+            got = 0;
+    }
+    output[used] = '\0';
+    close(ends[0]);
+    waitpid(child, &child_status, 0);
+}
+
+static bool aborted(void)
+{
+    return WIFSIGNALED(child_status) && WTERMSIG(child_status) == SIGABRT;
+}
+
+static unsigned occurrences(const char *words)
+{
+    unsigned count = 0;
+    for (const char *at = output; (at = strstr(at, words)) != NULL; at++)
+        count++;
+    return count;
+}
+
+static int a_global;
+
+static _Noreturn void report_pointer(enum sj_report_id id, const void *pointer)
+{
+    const struct sj_report_facts facts = { .pointer = pointer,
+                                           .function = "free",
+                                           .caller = (const void *)(uintptr_t)report_pointer };
+    sj__report_misuse(id, &facts);
+}
+
+static void act_all_facts(void)
+{
+    const struct sj_report_facts facts = { .pointer = (const void *)0x1030,
+                                           .block = (const void *)0x1000,
+                                           .function = "operator delete",
+                                           .note = "a note",
+                                           .caller = (const void *)0x1,
+                                           .size_bytes = 64,
+                                           .given_bytes = 24,
+                                           .expected_bytes = 48,
+                                           .offset_bytes = 48 };
+    sj__report_misuse(SJ_SIZE_MISMATCH, &facts);
+}
+
+static void report_misuse__writes_one_line_first_when_all_facts_are_known(void)
+{
+    in_child(act_all_facts, true);
+    CHECK(aborted());
+    static const char first[] = "scrubjay: SJ-006 size mismatch ptr=0x1030 size=64 given=24 expected=48 block=0x1000 "
+                                "offset=48 function=operator delete caller=0x1\n";
+    CHECK(strncmp(output, first, sizeof first - 1) == 0);
+    CHECK(strstr(output, "\nscrubjay:   note: a note\n") != NULL);
+    CHECK(strstr(output, "\nscrubjay:   cause: ") != NULL);
+    CHECK(output[strlen(output) - 1] == '\n');
+    NOTE("%s", output);
+}
+
+static enum sj_report_id each_id;
+
+static void act_each_id(void)
+{
+    report_pointer(each_id, (const void *)0xdeadbeef);
+}
+
+static void report_misuse__writes_whole_texts_when_any_id(void)
+{
+    for (size_t i = 0; i < sj__report_catalogue_count; i++) {
+        const struct sj_report_entry *entry = &sj__report_catalogue[i];
+        char expected[128];
+        CHECK_EQ(entry->number, i + 1);
+        each_id = (enum sj_report_id)entry->number;
+        in_child(act_each_id, true);
+        CHECK(aborted());
+        snprintf(expected, sizeof expected, "scrubjay: SJ-%03u %s ptr=0xdeadbeef function=free caller=0x",
+                 entry->number, entry->title);
+        CHECK(strncmp(output, expected, strlen(expected)) == 0);
+        CHECK(strstr(output, entry->cause) != NULL);
+        CHECK(strstr(output, entry->remedy) != NULL);
+    }
+}
+
+static void act_caller(void)
+{
+    report_pointer(SJ_DOUBLE_FREE, &a_global);
+}
+
+static void report_misuse__names_file_when_caller_is_known(void)
+{
+    char path[512], expected[640];
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    REQUIRE(length > 0);
+    path[length] = '\0';
+    snprintf(expected, sizeof expected, " = %s+0x", path);
+    in_child(act_caller, true);
+    CHECK(strstr(output, expected) != NULL);
+    CHECK(strstr(output, "pointer lies") == NULL); /* our own memory: the first line says it all */
+}
+
+static void act_stack(void)
+{
+    int local = 0;
+    report_pointer(SJ_FOREIGN_POINTER, &local);
+}
+
+static void act_global(void)
+{
+    report_pointer(SJ_FOREIGN_POINTER, &a_global);
+}
+
+static void act_anonymous(void)
+{
+    char *pages = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    report_pointer(SJ_FOREIGN_POINTER, pages + 4096);
+}
+
+static void act_unmapped(void)
+{
+    char *pages = mmap(NULL, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(pages, 1 << 20);
+    report_pointer(SJ_FOREIGN_POINTER, pages + 4096);
+}
+
+static void act_small(void)
+{
+    report_pointer(SJ_FOREIGN_POINTER, (const void *)24);
+}
+
+static void act_non_canonical(void)
+{
+    report_pointer(SJ_FOREIGN_POINTER, (const void *)(uintptr_t)0x4141414141414141);
+}
+
+static void *thread_stack_act(void *unused)
+{
+    (void)unused;
+    act_stack();
+    return NULL;
+}
+
+static void act_thread_stack(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, thread_stack_act, NULL);
+    pthread_join(thread, NULL);
+}
+
+static void *other_stack_act(void *pointer)
+{
+    report_pointer(SJ_FOREIGN_POINTER, pointer);
+    return NULL;
+}
+
+static void act_other_stack(void)
+{
+    int local = 0;
+    pthread_t thread;
+    pthread_create(&thread, NULL, other_stack_act, &local);
+    pthread_join(thread, NULL);
+}
+
+static void report_location__says_where_when_pointer_is_foreign(void)
+{
+    static const struct {
+        void (*act)(void);
+        const char *words;
+    } cases[] = {
+        { act_stack, "pointer lies in the stack of this thread (rw" },
+        { act_thread_stack, "pointer lies in the stack of this thread (rw" },
+        { act_other_stack, "pointer lies in the stack of the first thread" },
+        { act_global, "report_test+0x" },
+        { act_anonymous, "pointer lies in an anonymous mapping of " },
+        { act_unmapped, "pointer lies nowhere: not mapped" },
+        { act_small, "pointer lies nowhere: so small" },
+        { act_non_canonical, "pointer lies nowhere: a non-canonical" },
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        in_child(cases[i].act, true);
+        CHECK(aborted());
+        if (!CHECK(strstr(output, cases[i].words) != NULL))
+            unit_print("# wanted \"%s\" in:\n%s", cases[i].words, output);
+    }
+}
+
+static void location_code__finds_same_offset_as_oracle(void)
+{
+    char buffer[512], expected[64];
+    struct sj_text text;
+    FILE *maps = fopen("/proc/self/maps", "r"); /* its first line is this program's first mapping */
+    unsigned long base = 0;
+    REQUIRE(maps != NULL && fscanf(maps, "%lx", &base) == 1);
+    fclose(maps);
+    sj__format_start(&text, buffer, sizeof buffer);
+    sj__location_format_code(&text, (const void *)(uintptr_t)in_child);
+    snprintf(expected, sizeof expected, "+0x%lx", (unsigned long)(uintptr_t)in_child - base);
+    CHECK(strstr(buffer, expected) != NULL);
+}
+
+/* ---- When nothing may be written ---- */
+
+static void act_replaced(void)
+{
+    char name[] = "/tmp/report_test.XXXXXX";
+    const int database = mkstemp(name);
+    dup2(database, 2);
+    sj__report_warn("a warning", NULL);
+    const pid_t child = fork();
+    if (child == 0)
+        report_pointer(SJ_DOUBLE_FREE, &a_global);
+    int status = 0;
+    waitpid(child, &status, 0);
+    const bool untouched = lseek(database, 0, SEEK_END) == 0;
+    unlink(name);
+    _exit(untouched && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT ? 42 : 1);
+}
+
+static void report_write__writes_nothing_when_fd_2_is_another_file(void)
+{
+    in_child(act_replaced, true);
+    CHECK(WIFEXITED(child_status) && WEXITSTATUS(child_status) == 42);
+    CHECK(output[0] == '\0');
+}
+
+static void act_closed_at_start(void)
+{
+    close(2);
+    sj__report_start();
+    act_replaced();
+}
+
+static void report_write__writes_nothing_when_fd_2_was_closed_at_start(void)
+{
+    in_child(act_closed_at_start, false);
+    CHECK(WIFEXITED(child_status) && WEXITSTATUS(child_status) == 42);
+}
+
+static void act_closed_later(void)
+{
+    close(2);
+    report_pointer(SJ_DOUBLE_FREE, &a_global);
+}
+
+static void report_misuse__aborts_when_fd_2_is_closed(void)
+{
+    in_child(act_closed_later, true);
+    CHECK(aborted());
+    CHECK(output[0] == '\0');
+}
+
+static void report_misuse__writes_when_not_started(void)
+{
+    in_child(act_caller, false);
+    CHECK(aborted());
+    CHECK(strncmp(output, "scrubjay: SJ-004", 16) == 0);
+}
+
+static void act_broken_pipe(void)
+{
+    int ends[2];
+    sigset_t pending;
+    if (pipe(ends) != 0)
+        _exit(1);
+    dup2(ends[1], 2);
+    close(ends[0]);
+    sj__report_start();
+    errno = 77;
+    sj__report_warn("nobody ", "reads this");
+    const bool kept = errno == 77;
+    sigpending(&pending);
+    _exit(kept && !sigismember(&pending, SIGPIPE) ? 42 : 1);
+}
+
+static void report_warn__survives_when_nobody_reads_the_pipe(void)
+{
+    in_child(act_broken_pipe, false);
+    CHECK(WIFEXITED(child_status) && WEXITSTATUS(child_status) == 42);
+}
+
+static void act_warn(void)
+{
+    sj__report_warn("a ", "b");
+    sj__report_warn("c", NULL);
+    sj__report_warn(NULL, "d");
+    if (sj__report_begun())
+        _exit(1);
+}
+
+static void report_warn__writes_both_parts_when_given(void)
+{
+    in_child(act_warn, true);
+    CHECK(WIFEXITED(child_status) && WEXITSTATUS(child_status) == 0);
+    CHECK(strcmp(output, "scrubjay: warning: a b\nscrubjay: warning: c\nscrubjay: warning: d\n") == 0);
+}
+
+/* ---- Who reports ---- */
+
+static void report_again(int signal_number)
+{
+    (void)signal_number;
+    report_pointer(SJ_METADATA_CORRUPTION, &a_global);
+}
+
+static void act_report_in_handler(void)
+{
+    signal(SIGABRT, report_again);
+    act_caller();
+}
+
+static void report_misuse__ends_at_once_when_the_handler_reports(void)
+{
+    in_child(act_report_in_handler, true);
+    CHECK(aborted());
+    CHECK_EQ(occurrences("SJ-004"), 1);
+    CHECK_EQ(occurrences("SJ-008"), 0);
+}
+
+static void fork_in_handler(int signal_number)
+{
+    (void)signal_number;
+    int status = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        signal(SIGABRT, SIG_DFL);
+        if (!sj__report_begun())
+            _exit(1);
+        report_pointer(SJ_INTERIOR_POINTER, &a_global);
+    }
+    waitpid(child, &status, 0);
+    _exit(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT ? 42 : 1);
+}
+
+static void act_fork_in_handler(void)
+{
+    signal(SIGABRT, fork_in_handler);
+    act_caller();
+}
+
+static void report_misuse__reports_in_child_when_handler_forks(void)
+{
+    in_child(act_fork_in_handler, true);
+    CHECK(WIFEXITED(child_status) && WEXITSTATUS(child_status) == 42);
+    CHECK_EQ(occurrences("scrubjay: SJ-004"), 1);
+    CHECK_EQ(occurrences("scrubjay: SJ-002"), 1);
+}
+
+static pthread_barrier_t together;
+
+static void *report_together(void *unused)
+{
+    (void)unused;
+    pthread_barrier_wait(&together);
+    act_caller();
+    return NULL;
+}
+
+static void act_many_threads(void)
+{
+    enum { THREADS = 8 };
+    pthread_t threads[THREADS];
+    pthread_barrier_init(&together, NULL, THREADS);
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, report_together, NULL);
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void report_misuse__reports_once_when_many_threads_do(void)
+{
+    for (unsigned round = 0; round < 20; round++) {
+        in_child(act_many_threads, true);
+        CHECK(aborted());
+        CHECK_EQ(occurrences("scrubjay: SJ-004"), 1);
+    }
+}
+
+static _Alignas(16) char small_stack[8192]; /* SIGSTKSZ of old */
+
+static void handle_on_small_stack(int signal_number)
+{
+    (void)signal_number;
+    act_global();
+}
+
+static void act_small_stack(void)
+{
+    const stack_t stack = { .ss_sp = small_stack, .ss_size = sizeof small_stack };
+    const struct sigaction action = { .sa_handler = handle_on_small_stack, .sa_flags = SA_ONSTACK };
+    sigaltstack(&stack, NULL);
+    sigaction(SIGUSR1, &action, NULL);
+    raise(SIGUSR1);
+}
+
+static void report_misuse__fits_when_stack_is_8_KiB(void)
+{
+    in_child(act_small_stack, true);
+    CHECK(aborted());
+    CHECK_EQ(occurrences("\nscrubjay:   remedy: "), 1);
+}
+
+/* ---- The status block ---- */
+
+static void act_banner(void)
+{
+    struct sj_settings settings;
+    sj__options_start(&settings, 1);
+    sj__status_publish(SJ_STATE_ON, "1.2.3", &settings);
+    sj__status_banner();
+}
+
+static void status_banner__says_release_and_options_when_published(void)
+{
+    in_child(act_banner, true);
+    CHECK(strncmp(output, "scrubjay: on version=1.2.3 build=", 33) == 0);
+    CHECK(strstr(output, " options=level=1,random=on,delay=run,scrub=off,") != NULL);
+    CHECK_EQ(occurrences("\n"), 1);
+    NOTE("%s", output);
+}
+
+int main(int argc, char **argv)
+{
+    unit_begin(argc, argv);
+    RUN(report_misuse__writes_one_line_first_when_all_facts_are_known);
+    RUN(report_misuse__writes_whole_texts_when_any_id);
+    RUN(report_misuse__names_file_when_caller_is_known);
+    RUN(report_location__says_where_when_pointer_is_foreign);
+    RUN(location_code__finds_same_offset_as_oracle);
+    RUN(report_write__writes_nothing_when_fd_2_is_another_file);
+    RUN(report_write__writes_nothing_when_fd_2_was_closed_at_start);
+    RUN(report_misuse__aborts_when_fd_2_is_closed);
+    RUN(report_misuse__writes_when_not_started);
+    RUN(report_warn__survives_when_nobody_reads_the_pipe);
+    RUN(report_warn__writes_both_parts_when_given);
+    RUN(report_misuse__ends_at_once_when_the_handler_reports);
+    RUN(report_misuse__reports_in_child_when_handler_forks);
+    RUN(report_misuse__reports_once_when_many_threads_do);
+    RUN(report_misuse__fits_when_stack_is_8_KiB);
+    RUN(status_banner__says_release_and_options_when_published);
+    return unit_end();
+}
