@@ -40,7 +40,7 @@ if(SJ_HAS_CF_PROTECTION AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     target_link_options(sj_library_flags INTERFACE -Wl,-z,shstk)
 endif()
 check_c_compiler_flag(-mbranch-protection=standard SJ_HAS_BRANCH_PROTECTION)
-if(SJ_HAS_BRANCH_PROTECTION)
+if(SJ_HAS_BRANCH_PROTECTION AND CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
     target_compile_options(sj_library_flags INTERFACE -mbranch-protection=standard)
 endif()
 
