@@ -4,7 +4,9 @@
  *
  * Why this way: libstdc++ and libc++ agree on the names below. std::__throw_bad_alloc is preferred, because the runtime
  * then builds its own exception; a program with a static runtime may export the pieces but not that function, so the
- * exception can also be built here: std::bad_alloc is one pointer, to its virtual table.
+ * exception can also be built here: std::bad_alloc is one pointer, to its virtual table. Left over: a program that has
+ * a static runtime of which it uses neither std::bad_alloc by name nor any container, and takes us as a shared library,
+ * has nothing to throw with: SJ-010.
  *
  * Invariants: every reference outside libc is weak in the shared library.
  *
@@ -16,18 +18,13 @@
 
 #include "front/cxx_runtime.h"
 
+#include "platform/cxx.h"
 #include "report/report.h"
 
 #include <dlfcn.h>
 
-/* The archive is compiled with this empty: its C++ users link a runtime anyway, and out of a static one only a strong
- * reference pulls what throwing needs. */
-#ifndef SJ_CXX_RUNTIME_LINKAGE
-#define SJ_CXX_RUNTIME_LINKAGE SJ_WEAK
-#endif
-
-extern void (*_ZSt15get_new_handlerv(void))(void) SJ_CXX_RUNTIME_LINKAGE; /* std::get_new_handler() */
-extern void _ZSt17__throw_bad_allocv(void) SJ_CXX_RUNTIME_LINKAGE;        /* std::__throw_bad_alloc() */
+extern void (*_ZSt15get_new_handlerv(void))(void) SJ_CXX_RUNTIME_REFERENCE; /* std::get_new_handler() */
+extern void _ZSt17__throw_bad_allocv(void) SJ_CXX_RUNTIME_REFERENCE;        /* std::__throw_bad_alloc() */
 
 extern void *__cxa_allocate_exception(size_t bytes) SJ_WEAK;
 extern void __cxa_throw(void *object, void *type, void (*destructor)(void *)) SJ_WEAK;
@@ -45,10 +42,12 @@ static SJ_COLD void *cxx_find(void *scope, const char *name)
 {
     static const char *const runtimes[] = { "libstdc++.so.6", "libc++abi.so.1", "libc++.so.1" };
 
-    if (dlsym == NULL || dlopen == NULL || dlclose == NULL)
+    if (dlsym == NULL)
         return NULL;
     void *found = dlsym(scope, name);
 
+    if (!SJ_CXX_RUNTIME_MAY_COME_LATER || dlopen == NULL || dlclose == NULL)
+        return found;
     for (size_t i = 0; found == NULL && i < sizeof runtimes / sizeof runtimes[0]; i++) {
         void *handle = dlopen(runtimes[i], RTLD_LAZY | RTLD_NOLOAD);
 

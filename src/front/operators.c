@@ -24,7 +24,7 @@
 #include "base/bits.h"
 #include "front/cxx_runtime.h"
 #include "front/entry.h"
-#include "platform/cxx_names.h"
+#include "platform/cxx.h"
 
 /* --- The names: whatever is in force under them, ours or the program's. --- */
 
@@ -294,10 +294,13 @@ static void own_delete_array_nothrow(void *block, const struct nothrow *tag)
     DELETE_ARRAY(block);
 }
 
+/* A block that can't have been had with this alignment takes the sized way, with the size it has: the check is there. */
 static void own_delete_aligned(void *block, size_t alignment)
 {
-    (void)alignment;
-    sj__entry_free(block);
+    if (sj_likely(sj_is_power_of_two(alignment) && ((uintptr_t)block & (alignment - 1)) == 0))
+        sj__entry_free(block);
+    else
+        sj__entry_free_aligned_sized(block, alignment, sj__entry_usable_size(block));
 }
 
 static void own_delete_array_aligned(void *block, size_t alignment)
