@@ -22,7 +22,8 @@ enum sj_lock_rank {
     SJ_RANK_START = 1, /* one thread runs the start-up */
     SJ_RANK_HEAPS,     /* the list of heaps, adoption */
     SJ_RANK_HEAP,      /* one heap's slow path; never two at once but in fork (by id) */
-    SJ_RANK_LARGE,     /* large blocks */
+    SJ_RANK_ABANDONED, /* the queue of abandoned heaps: a pointer swap */
+    SJ_RANK_LARGE,     /* records of slabs and large blocks */
     SJ_RANK_RUNS,      /* free runs of the window */
     SJ_RANK_META,      /* metadata arenas */
     SJ_RANK_ENTROPY,

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * scrubjay.h: the interface of Scrubjay, a hardened drop-in malloc.
+ *
+ * A program needs none of this: preloaded or linked, the library serves malloc, free and their kin under their standard
+ * names. These are the same functions under names of their own, the C23 sized frees, and what the library can tell.
+ *
+ * Unless a function says otherwise it may be called from any thread, before main and after it, and in the child of a
+ * fork. In a signal handler allocation works unless the handler has interrupted the allocator's own slow path on the
+ * same thread, which ends the process with report SJ-009 rather than deadlock. Memory is aligned to 16 bytes.
+ * On failure functions that return memory return NULL and set errno to ENOMEM (EINVAL for a bad alignment). Functions
+ * that free keep errno. Passing a pointer that is not the start of a live block ends the process with a report; see
+ * scrubjay-reports(7).
+ */
+#ifndef SCRUBJAY_H
+#define SCRUBJAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ISO C and POSIX. A block of 0 bytes is distinct and may not be accessed. sj_realloc(block, 0) frees and returns NULL,
+ * as in glibc. */
+void *sj_malloc(size_t size);
+void *sj_calloc(size_t count, size_t size);
+void *sj_realloc(void *block, size_t size);
+void *sj_reallocarray(void *block, size_t count, size_t size);
+void sj_free(void *block);
+
+/* `alignment` is a power of two; `size` need not be a multiple of it. */
+void *sj_aligned_alloc(size_t alignment, size_t size);
+/* As sj_aligned_alloc, but an alignment that is no power of two is rounded up to one, as in glibc. */
+void *sj_memalign(size_t alignment, size_t size);
+/* Returns 0, EINVAL (alignment not a power of two multiple of sizeof(void *)) or ENOMEM; does not set errno, and leaves
+ * *block alone on failure. */
+int sj_posix_memalign(void **block, size_t alignment, size_t size);
+
+/* C23: `size` (and `alignment`) must be what was asked for. Checked from level 1 on (option sized). */
+void sj_free_sized(void *block, size_t size);
+void sj_free_aligned_sized(void *block, size_t alignment, size_t size);
+
+/* Bytes that may be used at `block`: at least what was asked for, all of them writable. 0 for NULL. */
+size_t sj_malloc_usable_size(void *block);
+
+/* Gives free memory back to the system, keeping about `pad` bytes. Returns 1 if anything was given back, else 0. */
+int sj_malloc_trim(size_t pad);
+
+/* What the allocator holds. All in bytes unless named otherwise. Exact when no other thread is inside the allocator. */
+struct sj_stats {
+    uint32_t version; /* SJ_STATS_VERSION of the library */
+    uint32_t level;
+    uint64_t allocations;       /* calls that returned memory */
+    uint64_t frees;             /* of them, how many have been freed */
+    uint64_t live_bytes;        /* slots and blocks that the program has */
+    uint64_t freed_bytes;       /* ever freed */
+    uint64_t scrubbed_at_free;  /* ledger: freed bytes overwritten at once */
+    uint64_t scrubbed_at_reuse; /* ledger: overwritten before they were handed out again */
+    uint64_t scrubbed_by_kernel; /* ledger: given back to the system, which returns zeros */
+    uint64_t owed_bytes;        /* ledger: freed and still to be scrubbed */
+    uint64_t calloc_avoided_bytes; /* calloc of memory known to be zero */
+    uint64_t remote_frees;      /* frees by a thread that does not own the memory */
+    uint64_t slabs;             /* number of slabs in use */
+    uint64_t slab_bytes;        /* their size */
+    uint64_t large_live_blocks; /* number of live large blocks */
+    uint64_t large_live_bytes;
+    uint64_t free_held_bytes;   /* free runs that still hold pages */
+    uint64_t window_bytes;      /* address space in use for user memory */
+    uint64_t metadata_bytes;    /* records, map and heaps */
+    uint64_t heaps;             /* thread heaps ever made */
+    uint64_t guards_refused;    /* guards that could not be made */
+    uint64_t system_calls_refused; /* memory calls that the kernel refused */
+    uint64_t weak_seeds;        /* seeds made without the kernel's generator */
+};
+#define SJ_STATS_VERSION 1
+
+/* Fills *stats. Returns 0. Takes locks: not for signal handlers. */
+int sj_stats_read(struct sj_stats *stats);
+
+/* "0.1.0" */
+const char *sj_version(void);
+
+/* Writes the options in force as key=value text, NUL-terminated; returns the length it has or would have had. */
+size_t sj_policy_text(char *buffer, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: arithmetic on 64-bit words and on powers of two.
+ *
+ * Why this way: the allocator's state is bitmaps; these few functions are all that is ever done to one. The two word
+ * updates are single machine instructions on x86-64: a signal handler that interrupts the owner sees the word before
+ * or after, never a half-done read-modify-write that would undo the handler's own update.
+ *
+ * Invariants: arguments named `power` are powers of two; bit indices are below 64.
+ *
+ * Concurrency: sj_word_set and sj_word_clear are for the one writer of a word. Other threads may read it at any time
+ * with sj_word_read; the write is a single aligned 64-bit store, so they see old or new, in no promised order.
+ */
+#ifndef SJ_BASE_BITS_H
+#define SJ_BASE_BITS_H
+
+#include "base/compiler.h"
+
+#define SJ_WORD_BITS 64u
+
+SJ_ALWAYS_INLINE unsigned sj_lowest_bit(uint64_t word)
+{
+    sj_assert(word != 0);
+    return (unsigned)__builtin_ctzll(word);
+}
+
+SJ_ALWAYS_INLINE unsigned sj_highest_bit(uint64_t word)
+{
+    sj_assert(word != 0);
+    return 63u - (unsigned)__builtin_clzll(word);
+}
+
+/* Number of set bits, without the popcnt instruction, which the x86-64 baseline lacks. */
+SJ_ALWAYS_INLINE unsigned sj_count_bits(uint64_t word)
+{
+    word -= (word >> 1) & 0x5555555555555555u;
+    word = (word & 0x3333333333333333u) + ((word >> 2) & 0x3333333333333333u);
+    word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    return (unsigned)((word * 0x0101010101010101u) >> 56);
+}
+
+/* A word with the lowest `count` bits set; count in 0..64. */
+SJ_ALWAYS_INLINE uint64_t sj_low_mask(unsigned count)
+{
+    return count >= SJ_WORD_BITS ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1;
+}
+
+SJ_ALWAYS_INLINE uint64_t sj_rotate_right(uint64_t word, unsigned count)
+{
+    return (word >> (count & 63u)) | (word << ((64u - count) & 63u));
+}
+
+SJ_ALWAYS_INLINE bool sj_is_power_of_two(size_t value)
+{
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+SJ_ALWAYS_INLINE size_t sj_round_up(size_t value, size_t power)
+{
+    sj_assert(sj_is_power_of_two(power));
+    return (value + (power - 1)) & ~(power - 1);
+}
+
+SJ_ALWAYS_INLINE size_t sj_round_down(size_t value, size_t power)
+{
+    sj_assert(sj_is_power_of_two(power));
+    return value & ~(power - 1);
+}
+
+/* Reads a word that its one writer may be changing. */
+SJ_ALWAYS_INLINE uint64_t sj_word_read(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+SJ_ALWAYS_INLINE uint64_t sj_word_read_acquire(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+SJ_ALWAYS_INLINE void sj_word_write(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+SJ_ALWAYS_INLINE void sj_word_set(uint64_t *word, uint64_t mask)
+{
+#if defined(__x86_64__) && !SJ_UNDER_TSAN
+    __asm__("orq %1, %0" : "+m"(*word) : "r"(mask) : "cc");
+#else
+    sj_word_write(word, sj_word_read(word) | mask);
+#endif
+}
+
+SJ_ALWAYS_INLINE void sj_word_clear(uint64_t *word, uint64_t mask)
+{
+#if defined(__x86_64__) && !SJ_UNDER_TSAN
+    __asm__("andq %1, %0" : "+m"(*word) : "r"(~mask) : "cc");
+#else
+    sj_word_write(word, sj_word_read(word) & ~mask);
+#endif
+}
+
+#endif

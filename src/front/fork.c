@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, why, invariants, concurrency: see fork.h.
+ */
+#include "front/fork.h"
+
+#include "front/slow.h"
+#include "heap/adopt.h"
+#include "meta/arena.h"
+#include "report/report.h"
+#include "span/large.h"
+#include "span/run.h"
+#include "span/slab.h"
+
+#include <pthread.h>
+
+/* Whether the last prepare took the locks; written and read by the forking thread, with all locks held. */
+static bool locks_taken;
+
+static void prepare(void)
+{
+    if (sj__report_begun() || sj__slow_is_inside())
+        return;
+    sj__adopt_lock_for_fork();
+    sj__slab_lock_for_fork();
+    sj__large_lock_for_fork();
+    sj__run_lock_for_fork();
+    sj__arena_lock_for_fork();
+    locks_taken = true;
+}
+
+static void release(bool in_child)
+{
+    if (!locks_taken)
+        return;
+    locks_taken = false;
+    sj__arena_unlock_after_fork(in_child);
+    sj__run_unlock_after_fork(in_child);
+    sj__large_unlock_after_fork(in_child);
+    sj__slab_unlock_after_fork(in_child);
+    sj__adopt_unlock_after_fork(in_child);
+}
+
+static void in_parent(void)
+{
+    release(false);
+}
+
+static void in_child(void)
+{
+    release(true);
+}
+
+void sj__fork_start(void)
+{
+    (void)pthread_atfork(prepare, in_parent, in_child);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, why, invariants, concurrency: see judge.h.
+ */
+#include "front/judge.h"
+
+#include "front/entry.h"
+#include "report/report.h"
+
+static void judge_slot(struct sj_judgement *judgement, const char *pointer)
+{
+    struct sj_slab *slab = judgement->slab;
+    size_t offset = (size_t)(pointer - slab->base);
+    unsigned slot_index = sj_slot_of(slab->reciprocal, offset);
+    judgement->slot_index = slot_index;
+    judgement->usable_bytes = sj__size_classes[slab->class_index].usable_bytes;
+    if (slot_index >= slab->slots) {
+        judgement->verdict = SJ_IS_UNTOUCHED; /* the slab's last bytes, which no slot covers */
+        return;
+    }
+    judgement->block = slab->base + (size_t)slot_index * slab->slot_bytes;
+    const struct sj_word *word = &slab->planes[slot_index / SJ_WORD_BITS];
+    uint64_t bit = (uint64_t)1 << (slot_index % SJ_WORD_BITS);
+    uint64_t remote = sj_load_acquire_u64(&slab->remote->bits[slot_index / SJ_WORD_BITS]); /* pairs with the claim */
+    bool freed = ((sj_word_read(&word->freed) | sj_word_read(&word->dirty) | remote) & bit) != 0;
+    bool live = (sj_word_read_acquire(&word->live) & bit) != 0 && (remote & bit) == 0;
+    if (pointer != judgement->block)
+        judgement->verdict = live || freed ? SJ_IS_INTERIOR : SJ_IS_UNTOUCHED;
+    else if (live)
+        judgement->verdict = SJ_IS_LIVE;
+    else
+        judgement->verdict = freed ? SJ_IS_FREED : SJ_IS_UNTOUCHED;
+}
+
+static void judge_large(struct sj_judgement *judgement, const char *pointer, bool touched)
+{
+    struct sj_large *large = sj__large_containing(pointer);
+    judgement->large = large;
+    if (large == NULL) {
+        judgement->verdict = touched ? SJ_IS_FREED : SJ_IS_UNTOUCHED;
+        return;
+    }
+    judgement->block = large->start;
+    judgement->usable_bytes = large->usable_bytes;
+    judgement->verdict = pointer == large->start ? SJ_IS_LIVE : SJ_IS_INTERIOR;
+}
+
+struct sj_judgement sj__judge(const void *pointer)
+{
+    struct sj_judgement judgement = { .verdict = SJ_IS_FOREIGN };
+    if (!sj_window_contains(pointer))
+        return judgement;
+    struct sj_span *span = sj__window_find(pointer);
+    uint32_t kind = sj_load_relaxed_u32(&span->kind);
+    if (kind == SJ_SPAN_SLAB) {
+        judgement.slab = (struct sj_slab *)(void *)span;
+        judge_slot(&judgement, pointer);
+    } else {
+        judge_large(&judgement, pointer, kind != SJ_SPAN_UNUSED);
+    }
+    return judgement;
+}
+
+static struct sj_report_facts facts_of(const struct sj_judgement *judgement, const void *pointer,
+                                       struct sj_asker asker)
+{
+    return (struct sj_report_facts){
+        .pointer = pointer,
+        .block = judgement->block,
+        .function = asker.function,
+        .caller = asker.caller,
+        .size_bytes = judgement->usable_bytes,
+        .offset_bytes = judgement->block != NULL ? (size_t)((const char *)pointer - judgement->block) : 0,
+    };
+}
+
+void sj__judge_report(const struct sj_judgement *judgement, const void *pointer, struct sj_asker asker, bool freeing)
+{
+    struct sj_report_facts facts = facts_of(judgement, pointer, asker);
+    switch (judgement->verdict) {
+    case SJ_IS_FREED:
+        sj__report_misuse(freeing ? SJ_DOUBLE_FREE : SJ_USE_AFTER_FREE, &facts);
+    case SJ_IS_INTERIOR:
+        sj__report_misuse(SJ_INTERIOR_POINTER, &facts);
+    case SJ_IS_UNTOUCHED:
+        sj__report_misuse(SJ_NEVER_ALLOCATED, &facts);
+    case SJ_IS_FOREIGN:
+        if (sj__sealed.settings.foreign == SJ_FOREIGN_IGNORE)
+            return;
+        sj__report_misuse(SJ_FOREIGN_POINTER, &facts);
+    case SJ_IS_LIVE:
+        break;
+    }
+    facts.note = "a valid block was judged invalid: its state changed meanwhile";
+    sj__report_misuse(SJ_METADATA_CORRUPTION, &facts);
+}
+
+_Noreturn void sj__judge_report_double_free(const struct sj_judgement *judgement, const void *pointer,
+                                            struct sj_asker asker, const char *note)
+{
+    struct sj_report_facts facts = facts_of(judgement, pointer, asker);
+    facts.note = note;
+    sj__report_misuse(SJ_DOUBLE_FREE, &facts);
+}
+
+void sj__judge_size(const struct sj_judgement *judgement, size_t size_bytes, size_t alignment, struct sj_asker asker)
+{
+    struct sj_report_facts facts = facts_of(judgement, judgement->block, asker);
+    if (!sj_is_power_of_two(alignment) || ((uintptr_t)judgement->block & (alignment - 1)) != 0) {
+        facts.given_bytes = alignment;
+        sj__report_misuse(SJ_ALIGNMENT_MISMATCH, &facts);
+    }
+    facts.given_bytes = size_bytes;
+    if (judgement->large != NULL) {
+        const struct sj_large *large = judgement->large;
+        facts.expected_bytes = large->requested_bytes;
+        if (size_bytes < large->requested_bytes || size_bytes > large->usable_bytes)
+            sj__report_misuse(SJ_SIZE_MISMATCH, &facts);
+        return;
+    }
+    unsigned class_index = judgement->slab->class_index;
+    bool matches = class_index == SJ_CLASS_ZERO
+                       ? size_bytes == 0
+                       : sj__class_of_aligned(size_bytes, alignment) == class_index && size_bytes != 0;
+    if (!matches) {
+        facts.expected_bytes = judgement->usable_bytes;
+        sj__report_misuse(SJ_SIZE_MISMATCH, &facts);
+    }
+}

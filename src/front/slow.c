@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, why, invariants, concurrency: see slow.h.
+ */
+#include "front/slow.h"
+
+#include "front/entry.h"
+#include "heap/heap.h"
+#include "heap/remote.h"
+#include "report/report.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* True while this thread is in a slow path that holds, or may take, a lock. */
+static _Thread_local bool in_slow_path;
+
+static void enter(struct sj_asker asker)
+{
+    if (sj_unlikely(in_slow_path))
+        sj__report_misuse(SJ_RECURSION,
+                          &(struct sj_report_facts){ .function = asker.function, .caller = asker.caller });
+    in_slow_path = true;
+}
+
+static void leave(void)
+{
+    in_slow_path = false;
+}
+
+bool sj__slow_is_inside(void)
+{
+    return in_slow_path;
+}
+
+/* ---- Allocation ------------------------------------------------------------------------------------------------- */
+
+static void *slow_large(const struct sj_policy *policy, size_t alignment, size_t size_bytes, bool zero,
+                        struct sj_asker asker)
+{
+    int saved_errno = errno;
+    enter(asker);
+    void *block = sj__large_malloc(policy, size_bytes, alignment, zero);
+    leave();
+    errno = block != NULL ? saved_errno : ENOMEM;
+    return block;
+}
+
+static void *slow_shared(const struct sj_policy *policy, unsigned class_index, bool zero, struct sj_asker asker)
+{
+    int saved_errno = errno;
+    enter(asker);
+    void *block = sj__heap_shared_malloc(policy, class_index, zero);
+    leave();
+    errno = block != NULL ? saved_errno : ENOMEM;
+    return block;
+}
+
+/* The calling thread's heap with a slot ready in the class's bin; NULL if there is no memory. */
+static struct sj_heap *ready_heap(const struct sj_policy *policy, unsigned class_index, struct sj_asker asker)
+{
+    struct sj_heap *heap = sj__heap_current;
+    bool attached = heap == &sj__heap_none;
+    enter(asker);
+    if (attached)
+        heap = sj__heap_attach();
+    bool ready = heap != NULL && (heap->bins[class_index].bits != 0 || sj__heap_refill(policy, heap, class_index));
+    leave();
+    if (attached && heap != NULL)
+        sj__heap_arm_exit(heap); /* may allocate, so only now */
+    return ready ? heap : NULL;
+}
+
+_Noreturn static void report_raced(const struct sj_bin *bin, unsigned slot, struct sj_asker asker)
+{
+    const void *block = bin->word_start + (size_t)slot * bin->slot_bytes;
+    struct sj_judgement judgement = { .block = block, .usable_bytes = bin->slot_bytes };
+    sj__judge_report_double_free(&judgement, block, asker, "found at hand-out: two threads freed it at the same time");
+}
+
+/* Hands out a slot of a bin that has one, with the checks of the fast path. A slot that is live already is dropped: a
+ * signal handler got it between our reading the bin and writing it back. NULL if nothing is left. */
+static char *hand_out(const struct sj_policy *policy, struct sj_heap *heap, struct sj_bin *bin, bool zero,
+                      struct sj_asker asker)
+{
+    while (bin->bits != 0) {
+        unsigned slot = sj_pick_slot(policy, heap, bin, bin->bits);
+        uint64_t bit = (uint64_t)1 << slot;
+        sj_word_clear(&bin->bits, bit);
+        if ((bin->word->live & bit) != 0)
+            continue;
+        if ((sj_load_acquire_u64(bin->remote) & bit) != 0) /* pairs with the claim of a remote free */
+            report_raced(bin, slot, asker);
+        sj_word_set(&bin->word->live, bit);
+        char *start = bin->word_start + (size_t)slot * bin->slot_bytes;
+        if (zero && (bin->word->dirty & bit) != 0)
+            memset(start, 0, bin->slot_bytes);
+        return start;
+    }
+    return NULL;
+}
+
+static void *slow_class(const struct sj_policy *policy, unsigned class_index, bool zero, struct sj_asker asker)
+{
+    if (class_index == SJ_CLASS_ZERO || sj__heap_current == &sj__heap_dead)
+        return slow_shared(policy, class_index, zero, asker);
+    int saved_errno = errno;
+    char *block = NULL;
+    struct sj_heap *heap;
+    while (block == NULL && (heap = ready_heap(policy, class_index, asker)) != NULL)
+        block = hand_out(policy, heap, &heap->bins[class_index], zero, asker);
+    errno = block != NULL ? saved_errno : ENOMEM;
+    return block;
+}
+
+void *sj__slow_malloc(const struct sj_policy *policy, size_t size_bytes, bool zero, struct sj_asker asker)
+{
+    if (size_bytes > SJ_SMALL_MAX_BYTES)
+        return slow_large(policy, 1, size_bytes, zero, asker);
+    return slow_class(policy, sj_class_of(size_bytes), zero, asker);
+}
+
+void *sj__slow_aligned(const struct sj_policy *policy, size_t alignment, size_t size_bytes, struct sj_asker asker)
+{
+    if (size_bytes == 0 && alignment <= SJ_SMALL_STEP_BYTES)
+        return slow_class(policy, SJ_CLASS_ZERO, false, asker);
+    unsigned class_index = sj__class_of_aligned(size_bytes, alignment);
+    return class_index != 0 ? slow_class(policy, class_index, false, asker)
+                            : slow_large(policy, alignment, size_bytes, false, asker);
+}
+
+/* ---- Free ------------------------------------------------------------------------------------------------------- */
+
+static void free_slot(const struct sj_policy *policy, const struct sj_judgement *judgement, void *block,
+                      struct sj_asker asker)
+{
+    switch (sj__remote_free(policy, judgement->slab, judgement->slot_index)) {
+    case SJ_REMOTE_FREED:
+        return;
+    case SJ_REMOTE_NOT_LIVE:
+        sj__judge_report_double_free(judgement, block, asker, NULL);
+    case SJ_REMOTE_ALREADY_FREED:
+        sj__judge_report_double_free(judgement, block, asker, "the first free is still queued for the owner");
+    }
+}
+
+static void free_judged(const struct sj_policy *policy, const struct sj_judgement *judgement, void *block,
+                        struct sj_asker asker)
+{
+    if (judgement->slab != NULL) {
+        free_slot(policy, judgement, block, asker);
+        return;
+    }
+    enter(asker);
+    bool was_live = sj__large_free(policy, judgement->large);
+    leave();
+    if (!was_live)
+        sj__judge_report_double_free(judgement, block, asker, "two threads freed it at the same time");
+}
+
+void sj__slow_free(const struct sj_policy *policy, void *block, struct sj_asker asker)
+{
+    if (block == NULL)
+        return;
+    int saved_errno = errno;
+    struct sj_judgement judgement = sj__judge(block);
+    if (sj_likely(judgement.verdict == SJ_IS_LIVE))
+        free_judged(policy, &judgement, block, asker);
+    else
+        sj__judge_report(&judgement, block, asker, true);
+    errno = saved_errno;
+}
+
+void sj__slow_after_free(const struct sj_policy *policy, struct sj_slab *slab, struct sj_asker asker)
+{
+    int saved_errno = errno;
+    enter(asker);
+    sj__heap_note_free(policy, sj__heap_current, slab);
+    leave();
+    errno = saved_errno;
+}
+
+void sj__slow_free_sized(const struct sj_policy *policy, void *block, size_t size_bytes, size_t alignment,
+                         struct sj_asker asker)
+{
+    if (block == NULL)
+        return;
+    if (policy->sized) {
+        struct sj_judgement judgement = sj__judge(block);
+        if (judgement.verdict == SJ_IS_LIVE)
+            sj__judge_size(&judgement, size_bytes, alignment, asker);
+    }
+    sj__entry_free(block);
+}
+
+/* ---- Realloc and usable size ------------------------------------------------------------------------------------ */
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static void *resize_large(const struct sj_policy *policy, struct sj_large *large, size_t size_bytes,
+                          struct sj_asker asker)
+{
+    int saved_errno = errno;
+    enter(asker);
+    void *block = sj__large_resize(policy, large, size_bytes);
+    leave();
+    errno = saved_errno;
+    return block;
+}
+
+static void *move_block(void *block, size_t old_bytes, size_t size_bytes)
+{
+    void *moved = sj__entry_malloc(size_bytes);
+    if (moved == NULL)
+        return NULL;
+    memcpy(moved, block, smaller(old_bytes, size_bytes));
+    sj__entry_free(block);
+    return moved;
+}
+
+void *sj__slow_realloc(const struct sj_policy *policy, void *block, size_t size_bytes, struct sj_asker asker)
+{
+    if (block == NULL)
+        return sj__entry_malloc(size_bytes);
+    struct sj_judgement judgement = sj__judge(block);
+    if (sj_unlikely(judgement.verdict != SJ_IS_LIVE)) {
+        sj__judge_report(&judgement, block, asker, false);
+        errno = ENOMEM; /* a foreign pointer, ignored by option: it can't be resized */
+        return NULL;
+    }
+    if (size_bytes == 0) { /* as glibc: the block is freed and NULL is the answer */
+        sj__entry_free(block);
+        return NULL;
+    }
+    if (judgement.large != NULL) {
+        void *resized =
+            size_bytes > SJ_SMALL_MAX_BYTES ? resize_large(policy, judgement.large, size_bytes, asker) : NULL;
+        return resized != NULL ? resized : move_block(block, judgement.usable_bytes, size_bytes);
+    }
+    if (size_bytes <= SJ_SMALL_MAX_BYTES && sj_class_of(size_bytes) == judgement.slab->class_index)
+        return block;
+    return move_block(block, judgement.usable_bytes, size_bytes);
+}
+
+size_t sj__slow_usable_size(void *block, struct sj_asker asker)
+{
+    if (block == NULL)
+        return 0;
+    struct sj_judgement judgement = sj__judge(block);
+    if (judgement.verdict != SJ_IS_LIVE)
+        sj__judge_report(&judgement, block, asker, false);
+    return judgement.usable_bytes;
+}

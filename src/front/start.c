@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: the start: the first call of any entry point reads the policy, opens the window, and puts the level's variant
+ * into the dispatch table; then table and settings are sealed.
+ *
+ * Why this way: the first malloc comes before any constructor, from the loader or another library, so the start hangs on
+ * the table itself: it begins with functions that start and call again. Nothing that may allocate runs before the
+ * table is in force.
+ *
+ * Invariants: started once. If the kernel gives no memory at all the table stays as it was and each call tries again.
+ *
+ * Concurrency: under the start lock.
+ */
+#include "front/entry.h"
+
+#include "front/fork.h"
+#include "front/summary.h"
+#include "heap/adopt.h"
+#include "meta/window.h"
+#include "platform/entropy.h"
+#include "platform/lock.h"
+#include "platform/pages.h"
+#include "platform/process.h"
+#include "policy/options.h"
+#include "report/report.h"
+#include "report/status.h"
+#include "span/size_class.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { FILE_BYTES = 4096, NAME_BYTES = 256, ENVIRONMENT_BYTES = 4096 };
+#define CONFIGURATION_FILE "/etc/scrubjay.conf"
+
+/* A program may define this to have options of its own linked in. */
+extern const char *scrubjay_default_options SJ_WEAK;
+
+static struct sj_lock start_lock = SJ_LOCK_INIT(SJ_RANK_START);
+static struct sj_atomic_u32 started;
+
+/* ---- Before the start ------------------------------------------------------------------------------------------- */
+
+static void *no_memory(void)
+{
+    errno = ENOMEM;
+    return NULL;
+}
+
+static void *start_malloc(size_t size_bytes)
+{
+    return sj__start() ? sj__entry_malloc(size_bytes) : no_memory();
+}
+
+static void *start_calloc(size_t count, size_t size_bytes)
+{
+    return sj__start() ? sj__entry_calloc(count, size_bytes) : no_memory();
+}
+
+static void *start_realloc(void *block, size_t size_bytes)
+{
+    return sj__start() ? sj__entry_realloc(block, size_bytes) : no_memory();
+}
+
+static void *start_aligned(size_t alignment, size_t size_bytes)
+{
+    return sj__start() ? sj__entry_aligned(alignment, size_bytes) : no_memory();
+}
+
+static void start_free(void *block)
+{
+    if (block != NULL && sj__start())
+        sj__entry_free(block);
+}
+
+static void start_free_sized(void *block, size_t size_bytes)
+{
+    if (block != NULL && sj__start())
+        sj__entry_free_sized(block, size_bytes);
+}
+
+static void start_free_aligned_sized(void *block, size_t alignment, size_t size_bytes)
+{
+    if (block != NULL && sj__start())
+        sj__entry_free_aligned_sized(block, alignment, size_bytes);
+}
+
+static size_t start_usable_size(void *block)
+{
+    return block != NULL && sj__start() ? sj__entry_usable_size(block) : 0;
+}
+
+__attribute__((aligned(SJ_SEALED_BYTES))) union sj_sealed sj__sealed = {
+    .dispatch = {
+        .malloc = start_malloc,
+        .free = start_free,
+        .calloc = start_calloc,
+        .free_sized = start_free_sized,
+        .realloc = start_realloc,
+        .aligned = start_aligned,
+        .free_aligned_sized = start_free_aligned_sized,
+        .usable_size = start_usable_size,
+    },
+};
+
+/* ---- The start -------------------------------------------------------------------------------------------------- */
+
+static void read_settings(struct sj_settings *settings)
+{
+    static char file[FILE_BYTES], environment[ENVIRONMENT_BYTES], disable[NAME_BYTES]; /* too large for small stacks */
+    char name[NAME_BYTES];
+    bool secure = sj__process_is_secure();
+    sj__process_name(name, sizeof name);
+    struct sj_option_texts texts = {
+        .linked = &scrubjay_default_options != NULL ? scrubjay_default_options : NULL,
+        .file = sj__process_read_file(CONFIGURATION_FILE, secure, file, sizeof file) >= 0 ? file : NULL,
+        .program = name,
+        .environment =
+            secure ? NULL : sj__process_environment("SCRUBJAY_OPTIONS", environment, sizeof environment),
+        .disable = secure ? NULL : sj__process_environment("SCRUBJAY_DISABLE", disable, sizeof disable),
+        .secure = secure,
+    };
+    sj__options_settle(settings, &texts, sj__report_warn);
+}
+
+static const struct sj_dispatch *variant_for(const struct sj_policy *policy)
+{
+    static const struct sj_dispatch *const variants[SJ_LEVEL_MAX + 1] = { &sj__variant_level0, &sj__variant_level1,
+                                                                          &sj__variant_level2 };
+    for (unsigned level = 0; level <= SJ_LEVEL_MAX; level++)
+        if (memcmp(policy, &sj__policy_levels[level], sizeof *policy) == 0)
+            return variants[level];
+    return &sj__variant_custom;
+}
+
+static bool start_locked(void)
+{
+    sj__pages_start();
+    sj__report_start();
+    struct sj_settings *settings = &sj__sealed.settings;
+    read_settings(settings);
+    uint64_t random[3] = { settings->seed, settings->seed * 3, settings->seed * 5 };
+    if (!settings->policy.fixed_seed)
+        (void)sj__entropy_fill(random, sizeof random);
+    if (!sj__window_start(random[0], random[1], random[2]))
+        return false;
+    sj__size_classes_start();
+    if (!sj__heaps_start(settings))
+        return false;
+    sj__status_publish(SJ_STATE_ON, SJ_VERSION_TEXT, settings);
+    sj__sealed.dispatch = *variant_for(&settings->policy);
+    if (sj__page_bytes() <= SJ_SEALED_BYTES)
+        (void)sj__pages_seal_readonly(&sj__sealed, SJ_SEALED_BYTES); /* refused: it stays writable, and works */
+    return true;
+}
+
+bool sj__start(void)
+{
+    if (sj_load_acquire_u32(&started) != 0) /* pairs with the store below */
+        return true;
+    int saved_errno = errno;
+    sj__lock(&start_lock);
+    bool first = sj_load_relaxed_u32(&started) == 0;
+    bool ready = !first || start_locked();
+    if (ready)
+        sj_store_release_u32(&started, 1); /* pairs with the load above */
+    sj__unlock(&start_lock);
+    if (ready && first) {
+        sj__fork_start(); /* may allocate */
+        if (sj__sealed.settings.verbose)
+            sj__status_banner();
+    }
+    errno = saved_errno;
+    return ready;
+}
+
+__attribute__((constructor)) static void start_at_load(void)
+{
+    sj__pages_use_libc();
+    (void)sj__start();
+}
+
+__attribute__((destructor)) static void finish_at_exit(void)
+{
+    if (sj_load_acquire_u32(&started) == 0)
+        return;
+    sj__adopt_check_at_exit();
+    sj__summary_at_exit();
+}

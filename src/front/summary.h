@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: what the library says of itself: the summary at exit, and struct sj_stats.
+ *
+ * Why this way: formatted into a buffer on the stack and written with write(2): it allocates nothing and uses no stdio.
+ *
+ * Invariants: nothing is printed unless asked for (option stats, malloc_stats).
+ *
+ * Concurrency: as heap/stats.h.
+ */
+#ifndef SJ_FRONT_SUMMARY_H
+#define SJ_FRONT_SUMMARY_H
+
+#include "scrubjay.h"
+
+void sj__summary_fill(struct sj_stats *stats);
+void sj__summary_at_exit(void);
+
+/* The summary as text on fd 2, whatever the options say (malloc_stats). */
+void sj__summary_print(void);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, why, invariants, concurrency: see adopt.h.
+ */
+#include "heap/adopt.h"
+
+#include "heap/remote.h"
+#include "platform/entropy.h"
+#include "platform/process.h"
+#include "platform/thread.h"
+
+#include <string.h>
+
+enum {
+    ADOPT_HEAPS_LOOKED_AT = 8, /* abandoned heaps a slow path looks into */
+    EXIT_ROUNDS = 3            /* the round of thread-exit destructors in which the heap is given up; POSIX has 4 */
+};
+
+static struct sj_lock birth_lock = SJ_LOCK_INIT(SJ_RANK_HEAPS); /* held while a heap is made: fork sees all or none */
+static struct sj_lock abandoned_lock = SJ_LOCK_INIT(SJ_RANK_ABANDONED);
+static struct sj_heap *abandoned_first; /* a queue: looked at in turn */
+static struct sj_heap *abandoned_last;
+static struct sj_atomic_u32 abandoned_count;
+static struct sj_atomic_ptr all_heaps; /* struct sj_heap * */
+static struct sj_heap *shared_heap;
+static const struct sj_settings *settings_in_force;
+static struct sj_atomic_u64 heap_serial;
+
+/* ---- The queue of abandoned heaps ------------------------------------------------------------------------------- */
+
+static void abandoned_push(struct sj_heap *heap)
+{
+    sj__lock(&abandoned_lock);
+    heap->next_abandoned = NULL;
+    *(abandoned_last != NULL ? &abandoned_last->next_abandoned : &abandoned_first) = heap;
+    abandoned_last = heap;
+    (void)sj_fetch_add_relaxed_u32(&abandoned_count, 1);
+    sj__unlock(&abandoned_lock);
+}
+
+static struct sj_heap *abandoned_pop(void)
+{
+    if (sj_load_relaxed_u32(&abandoned_count) == 0)
+        return NULL;
+    sj__lock(&abandoned_lock);
+    struct sj_heap *heap = abandoned_first;
+    if (heap != NULL) {
+        abandoned_first = heap->next_abandoned;
+        if (abandoned_first == NULL)
+            abandoned_last = NULL;
+        (void)sj_fetch_sub_relaxed_u32(&abandoned_count, 1);
+    }
+    sj__unlock(&abandoned_lock);
+    return heap;
+}
+
+/* ---- Birth and death -------------------------------------------------------------------------------------------- */
+
+static void seed_heap(struct sj_heap *heap)
+{
+    if (settings_in_force->policy.fixed_seed) {
+        uint64_t serial = sj_fetch_add_relaxed_u64(&heap_serial, 1);
+        memset(heap->chacha_key, 0, sizeof heap->chacha_key);
+        memcpy(heap->chacha_key, &settings_in_force->seed, sizeof settings_in_force->seed);
+        memcpy(&heap->chacha_key[2], &serial, sizeof serial);
+    } else {
+        (void)sj__entropy_fill(heap->chacha_key, sizeof heap->chacha_key);
+    }
+    heap->chacha_counter = 0;
+    for (unsigned at = 0; at < SJ_POOL_BYTES; at += SJ_CHACHA_BLOCK_WORDS * sizeof(uint32_t)) {
+        uint32_t block[SJ_CHACHA_BLOCK_WORDS];
+        sj__chacha_block(heap->chacha_key, heap->chacha_counter++, block);
+        memcpy(heap->pool + at, block, sizeof block);
+    }
+    heap->pool_next = heap->pool_fresh = 0;
+}
+
+static struct sj_heap *heap_new(void)
+{
+    struct sj_heap *heap = sj__arena_alloc(sizeof *heap);
+    if (heap == NULL)
+        return NULL;
+    heap->lock.rank = SJ_RANK_HEAP;
+    seed_heap(heap);
+    sj__lock(&birth_lock);
+    heap->next_of_all = sj_load_relaxed_ptr(&all_heaps);
+    sj_store_release_ptr(&all_heaps, heap); /* pairs with sj__adopt_all_heaps */
+    sj__unlock(&birth_lock);
+    return heap;
+}
+
+/* Runs at a thread's end, once in each round of destructors, so that other destructors still find the heap. */
+static void on_thread_exit(void *argument)
+{
+    struct sj_heap *heap = argument;
+    if (++heap->exit_rounds < EXIT_ROUNDS) {
+        sj__thread_arm_exit(heap);
+        return;
+    }
+    sj__heap_current = &sj__heap_dead;
+    sj__lock(&heap->lock);
+    sj__heap_release_idle(&settings_in_force->policy, heap);
+    heap->thread_id = 0;
+    sj__unlock(&heap->lock);
+    abandoned_push(heap);
+}
+
+bool sj__heaps_start(const struct sj_settings *settings)
+{
+    settings_in_force = settings;
+    shared_heap = heap_new();
+    (void)sj__thread_on_exit(on_thread_exit);
+    return shared_heap != NULL;
+}
+
+struct sj_heap *sj__heap_attach(void)
+{
+    struct sj_heap *heap = abandoned_pop();
+    if (heap == NULL)
+        heap = heap_new();
+    if (heap == NULL)
+        return NULL;
+    heap->thread_id = sj__process_thread_id();
+    heap->exit_rounds = 0;
+    sj__heap_current = heap;
+    return heap;
+}
+
+void sj__heap_arm_exit(struct sj_heap *heap)
+{
+    sj__thread_arm_exit(heap);
+}
+
+struct sj_heap *sj__adopt_shared_heap(void)
+{
+    return shared_heap;
+}
+
+struct sj_heap *sj__adopt_all_heaps(void)
+{
+    return sj_load_acquire_ptr(&all_heaps); /* pairs with heap_new */
+}
+
+/* ---- Adoption --------------------------------------------------------------------------------------------------- */
+
+static struct sj_slab *take_slab_from(const struct sj_policy *policy, struct sj_heap *from, struct sj_heap *to,
+                                      unsigned class_index)
+{
+    sj__remote_fold(policy, from);
+    struct sj_slab *slab = from->lists[class_index].first;
+    if (slab == NULL)
+        return NULL;
+    sj__heap_unlink(from, slab);
+    from->lists[class_index].slabs--;
+    to->lists[class_index].slabs++;
+    /* Release: whoever sees the new owner sees a slab that is in no list of the old one. A remote free that still
+     * queues it with the old owner is passed on when that queue is folded. */
+    sj_store_release_ptr(&slab->span.owner, to);
+    return slab;
+}
+
+struct sj_slab *sj__adopt_slab(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index)
+{
+    struct sj_slab *slab = NULL;
+    for (unsigned looked = 0; looked < ADOPT_HEAPS_LOOKED_AT && slab == NULL; looked++) {
+        struct sj_heap *from = abandoned_pop();
+        if (from == NULL)
+            break;
+        /* Only tried: a fork may hold it and be waiting for ours. */
+        if (sj__try_lock(&from->lock)) {
+            slab = take_slab_from(policy, from, heap, class_index);
+            sj__unlock(&from->lock);
+        }
+        abandoned_push(from);
+    }
+    return slab;
+}
+
+/* ---- Over all idle heaps ---------------------------------------------------------------------------------------- */
+
+static void visit_idle_heaps(void (*visit)(const struct sj_policy *, struct sj_heap *))
+{
+    const struct sj_policy *policy = &settings_in_force->policy;
+    uint32_t count = sj_load_relaxed_u32(&abandoned_count);
+    for (; count > 0; count--) {
+        struct sj_heap *heap = abandoned_pop();
+        if (heap == NULL)
+            break;
+        sj__lock(&heap->lock);
+        visit(policy, heap);
+        sj__unlock(&heap->lock);
+        abandoned_push(heap);
+    }
+    struct sj_heap *standing[2] = { shared_heap, sj__heap_current };
+    for (unsigned i = 0; i < 2; i++) {
+        if (standing[i] == NULL || standing[i] == &sj__heap_none || standing[i] == &sj__heap_dead)
+            continue;
+        sj__lock(&standing[i]->lock);
+        visit(policy, standing[i]);
+        sj__unlock(&standing[i]->lock);
+    }
+}
+
+void sj__adopt_check_at_exit(void)
+{
+    visit_idle_heaps(sj__remote_fold);
+}
+
+void sj__adopt_release_idle(void)
+{
+    visit_idle_heaps(sj__heap_release_idle);
+}
+
+/* ---- Fork ------------------------------------------------------------------------------------------------------- */
+
+void sj__adopt_lock_for_fork(void)
+{
+    sj__lock(&birth_lock);
+    for (struct sj_heap *heap = sj__adopt_all_heaps(); heap != NULL; heap = heap->next_of_all)
+        sj__lock(&heap->lock);
+    sj__lock(&abandoned_lock);
+}
+
+static void unlock_all(bool in_child)
+{
+    for (struct sj_heap *heap = sj__adopt_all_heaps(); heap != NULL; heap = heap->next_of_all) {
+        if (in_child)
+            sj__lock_reset(&heap->lock);
+        else
+            sj__unlock(&heap->lock);
+    }
+}
+
+void sj__adopt_unlock_after_fork(bool in_child)
+{
+    if (!in_child) {
+        sj__unlock(&abandoned_lock);
+        unlock_all(false);
+        sj__unlock(&birth_lock);
+        return;
+    }
+    sj__lock_reset(&abandoned_lock);
+    unlock_all(true);
+    sj__lock_reset(&birth_lock);
+    /* The other threads are gone: their heaps wait for adoption, together with those that already did. */
+    abandoned_first = abandoned_last = NULL;
+    sj_store_relaxed_u32(&abandoned_count, 0);
+    for (struct sj_heap *heap = sj__adopt_all_heaps(); heap != NULL; heap = heap->next_of_all) {
+        seed_heap(heap);
+        heap->thread_id = heap == sj__heap_current ? sj__process_thread_id() : 0;
+        if (heap != sj__heap_current && heap != shared_heap)
+            abandoned_push(heap);
+    }
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: the registry of heaps: attaching one to a thread, abandoning it at the thread's end, and adopting from those.
+ *
+ * Why this way: a dead thread's heap is handed whole to the next thread that starts: nothing is walked or merged, and
+ * the pages it holds stay warm. In the meantime a live thread that needs a slab first looks for a partial one of its
+ * class in an abandoned heap, and folds what was freed remotely there, so that the consumers of dead producers pile
+ * nothing up.
+ *
+ * Invariants: an abandoned heap is in the list or held by exactly one thread, which has taken it off. A heap that is
+ * being worked on has its lock held, so that fork finds it whole. The list of all heaps only grows.
+ *
+ * Concurrency: the list of abandoned heaps has a lock of rank ABANDONED that is held for a pointer swap only and inside
+ * which nothing else is locked; so it may be taken with a heap's lock held.
+ */
+#ifndef SJ_HEAP_ADOPT_H
+#define SJ_HEAP_ADOPT_H
+
+#include "heap/heap.h"
+
+/* A slab of the class with available slots, taken over from an abandoned heap; NULL if there is none.
+ * Called with the lock of `heap` held. */
+struct sj_slab *sj__adopt_slab(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index);
+
+/* The heap that belongs to no thread and is used under its lock. */
+struct sj_heap *sj__adopt_shared_heap(void);
+
+/* All heaps there are, linked by next_of_all. */
+struct sj_heap *sj__adopt_all_heaps(void);
+
+/* Folds and checks the calling thread's heap, the shared and the abandoned ones: at process exit. */
+void sj__adopt_check_at_exit(void);
+
+/* Gives back what idle heaps and the calling thread's hold empty. */
+void sj__adopt_release_idle(void);
+
+void sj__adopt_lock_for_fork(void);
+/* In the child all heaps but the calling thread's and the shared one become abandoned. */
+void sj__adopt_unlock_after_fork(bool in_child);
+
+#endif

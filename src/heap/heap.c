@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, why, invariants, concurrency: see heap.h.
+ */
+#include "heap/heap.h"
+
+#include "heap/adopt.h"
+#include "heap/remote.h"
+#include "span/scrub.h"
+
+#include <string.h>
+
+enum { COME_BACK_FRACTION = 8 }; /* a full slab comes back when this part of its slots is free */
+
+_Thread_local struct sj_heap *sj__heap_current = &sj__heap_none;
+struct sj_heap sj__heap_none;
+struct sj_heap sj__heap_dead;
+
+/* ---- Random numbers --------------------------------------------------------------------------------------------- */
+
+/* Renews the pool's bytes that have been used, a block at a time. Each slow path brings at most 64 picks and renews
+ * what was used since the last, so that on the whole every pick has a byte of its own. */
+static void renew_pool(struct sj_heap *heap)
+{
+    while ((uint8_t)(heap->pool_next - heap->pool_fresh) >= SJ_WORD_BITS) {
+        uint32_t block[SJ_CHACHA_BLOCK_WORDS];
+        sj__chacha_block(heap->chacha_key, heap->chacha_counter++, block);
+        for (unsigned i = 0; i < sizeof block; i++)
+            heap->pool[(uint8_t)(heap->pool_fresh + i)] = ((const uint8_t *)block)[i];
+        heap->pool_fresh = (uint8_t)(heap->pool_fresh + sizeof block);
+    }
+}
+
+/* ---- The list of partial slabs ---------------------------------------------------------------------------------- */
+
+void sj__heap_unlink(struct sj_heap *heap, struct sj_slab *slab)
+{
+    struct sj_bin_list *list = &heap->lists[slab->class_index];
+    *(slab->previous != NULL ? &slab->previous->next : &list->first) = slab->next;
+    *(slab->next != NULL ? &slab->next->previous : &list->last) = slab->previous;
+    list->count--;
+}
+
+static void link_at(struct sj_bin_list *list, struct sj_slab *slab, bool front)
+{
+    slab->previous = front ? NULL : list->last;
+    slab->next = front ? list->first : NULL;
+    *(slab->previous != NULL ? &slab->previous->next : &list->first) = slab;
+    *(slab->next != NULL ? &slab->next->previous : &list->last) = slab;
+    list->count++;
+}
+
+void sj__heap_link(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)
+{
+    link_at(&heap->lists[slab->class_index], slab, policy->delay == SJ_DELAY_LIFO);
+    slab->place = SJ_SLAB_PARTIAL;
+    slab->trigger = 0;
+}
+
+static struct sj_slab *pop_partial(struct sj_heap *heap, unsigned class_index)
+{
+    struct sj_slab *slab = heap->lists[class_index].first;
+    if (slab != NULL)
+        sj__heap_unlink(heap, slab);
+    return slab;
+}
+
+/* ---- Slabs that become empty, or usable again ------------------------------------------------------------------- */
+
+static void close_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)
+{
+    if (policy->scrub != SJ_SCRUB_OFF)
+        for (unsigned w = 0; w < slab->words; w++) {
+            struct sj_group whole = { .bits = ~(uint64_t)0, .word_index = w };
+            heap->paid_reuse_bytes += sj__slab_pay(slab, &whole);
+        }
+    heap->lists[slab->class_index].slabs--;
+    sj__slab_close(slab);
+}
+
+/* A signal handler that allocates may leave a count off by one (see front/fast.h): count again. */
+static void recount(struct sj_slab *slab)
+{
+    unsigned available = 0;
+    for (unsigned w = 0; w < slab->words; w++)
+        available += sj_count_bits(slab->planes[w].available);
+    slab->used = slab->slots - available;
+}
+
+void sj__heap_settle_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)
+{
+    if (slab->place == SJ_SLAB_FULL)
+        sj__heap_link(policy, heap, slab);
+    /* One empty slab a class is kept, or a lone object made and freed again would open and close a slab each time. */
+    if (slab->place != SJ_SLAB_PARTIAL || slab->used != 0 || heap->lists[slab->class_index].count <= 1)
+        return;
+    if (!sj__slab_is_idle(slab)) {
+        recount(slab);
+        return;
+    }
+    sj__heap_unlink(heap, slab);
+    close_slab(policy, heap, slab);
+}
+
+void sj__heap_note_free(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)
+{
+    sj__lock(&heap->lock);
+    if (slab->used <= slab->trigger)
+        sj__heap_settle_slab(policy, heap, slab);
+    sj__unlock(&heap->lock);
+}
+
+/* ---- Refill ----------------------------------------------------------------------------------------------------- */
+
+static struct sj_slab *open_slab(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index)
+{
+    struct sj_slab *slab = sj__slab_open(class_index, heap, 0, class_index != SJ_CLASS_ZERO);
+    if (slab == NULL)
+        return NULL;
+    heap->lists[class_index].slabs++;
+    if (policy->random) {
+        unsigned groups = slab->slots / sj__size_classes[class_index].take_slots;
+        slab->cursor = (uint16_t)(heap->pool[heap->pool_next++] % (groups > 0 ? groups : 1));
+    }
+    return slab;
+}
+
+static void leave_full(struct sj_slab *slab)
+{
+    uint32_t enough = slab->slots / COME_BACK_FRACTION;
+    enough = enough > 0 ? enough : 1;
+    slab->place = SJ_SLAB_FULL;
+    slab->trigger = slab->used > enough ? slab->used - enough : 0;
+}
+
+/* Installs a taken group as what the bin hands out next. `bits` last: a signal handler sees an empty bin until then. */
+static void install(struct sj_bin *bin, struct sj_slab *slab, const struct sj_group *group)
+{
+    const struct sj_size_class *size_class = &sj__size_classes[slab->class_index];
+    bin->slab = slab;
+    bin->slot_bytes = slab->slot_bytes;
+    bin->word_start = slab->base + (size_t)group->word_index * SJ_WORD_BITS * slab->slot_bytes;
+    bin->word = &slab->planes[group->word_index];
+    bin->remote = &slab->remote->bits[group->word_index];
+    bin->rotate_mask = (uint8_t)(size_class->take_slots - 1);
+    bin->rotate_base = (uint8_t)group->first_slot;
+    __atomic_signal_fence(__ATOMIC_RELEASE);
+    sj_word_write(&bin->bits, group->bits);
+}
+
+static bool refill_locked(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index)
+{
+    struct sj_bin *bin = &heap->bins[class_index];
+    struct sj_bin_list *list = &heap->lists[class_index];
+    struct sj_group group;
+    renew_pool(heap);
+    sj__remote_fold(policy, heap);
+    struct sj_slab *slab = bin->slab;
+    while (slab == NULL || !sj__slab_take(slab, list->count > 0, &group)) {
+        if (slab != NULL)
+            leave_full(slab);
+        bin->slab = NULL;
+        bin->word = NULL; /* no free may put a slot back into a word that the bin has left */
+        slab = pop_partial(heap, class_index);
+        if (slab == NULL)
+            slab = sj__adopt_slab(policy, heap, class_index);
+        if (slab == NULL)
+            slab = open_slab(policy, heap, class_index);
+        if (slab == NULL)
+            return false;
+        slab->place = SJ_SLAB_CURRENT;
+        slab->trigger = 0;
+        bin->slab = slab;
+    }
+    if (policy->scrub != SJ_SCRUB_OFF && class_index != SJ_CLASS_ZERO)
+        heap->paid_reuse_bytes += sj__slab_pay(slab, &group);
+    list->taken_slots += sj_count_bits(group.bits);
+    install(bin, slab, &group);
+    return true;
+}
+
+bool sj__heap_refill(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index)
+{
+    sj__lock(&heap->lock);
+    bool filled = refill_locked(policy, heap, class_index);
+    sj__unlock(&heap->lock);
+    return filled;
+}
+
+/* ---- The shared heap -------------------------------------------------------------------------------------------- */
+
+static void *shared_malloc_locked(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index, bool zero)
+{
+    struct sj_bin *bin = &heap->bins[class_index];
+    uint64_t bit;
+    unsigned slot;
+    do {
+        if (bin->bits == 0 && !refill_locked(policy, heap, class_index))
+            return NULL;
+        slot = sj_pick_slot(policy, heap, bin, bin->bits);
+        bit = (uint64_t)1 << slot;
+        sj_word_clear(&bin->bits, bit);
+    } while (((bin->word->live | sj_load_acquire_u64(bin->remote)) & bit) != 0);
+    sj_word_set(&bin->word->live, bit);
+    char *start = bin->word_start + (size_t)slot * bin->slot_bytes;
+    if (zero && (bin->word->dirty & bit) != 0 && class_index != SJ_CLASS_ZERO)
+        memset(start, 0, bin->slot_bytes);
+    return start;
+}
+
+void *sj__heap_shared_malloc(const struct sj_policy *policy, unsigned class_index, bool zero)
+{
+    struct sj_heap *heap = sj__adopt_shared_heap();
+    sj__lock(&heap->lock);
+    void *start = shared_malloc_locked(policy, heap, class_index, zero);
+    sj__unlock(&heap->lock);
+    return start;
+}
+
+/* ---- Giving back ------------------------------------------------------------------------------------------------ */
+
+/* Puts a bin's taken slots back into its slab, which then leaves the bin. */
+static void empty_bin(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index)
+{
+    struct sj_bin *bin = &heap->bins[class_index];
+    struct sj_slab *slab = bin->slab;
+    if (slab == NULL)
+        return;
+    uint64_t bits = bin->bits & ~(bin->word != NULL ? bin->word->live : 0);
+    sj_word_write(&bin->bits, 0);
+    if (bits != 0) {
+        sj_word_set(&bin->word->available, bits);
+        slab->used -= sj_count_bits(bits);
+        heap->lists[class_index].taken_slots -= sj_count_bits(bits);
+    }
+    bin->slab = NULL;
+    bin->word = NULL;
+    if (slab->used < slab->slots)
+        sj__heap_link(policy, heap, slab);
+    else
+        leave_full(slab);
+}
+
+void sj__heap_release_idle(const struct sj_policy *policy, struct sj_heap *heap)
+{
+    sj__remote_fold(policy, heap);
+    for (unsigned class_index = 0; class_index < SJ_CLASS_COUNT; class_index++) {
+        empty_bin(policy, heap, class_index);
+        struct sj_slab *next;
+        for (struct sj_slab *slab = heap->lists[class_index].first; slab != NULL; slab = next) {
+            next = slab->next;
+            if (slab->used == 0 && sj__slab_is_idle(slab)) {
+                sj__heap_unlink(heap, slab);
+                close_slab(policy, heap, slab);
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: a thread's heap: for each size class the group of slots it hands out next, and the slabs it owns.
+ *
+ * Why this way: what an allocation or a free of the owner touches is one bin (a cache line), one word of planes, and
+ * the slab's first line. No lock and no locked instruction is on that path. Everything else is here: the slow path,
+ * under the heap's own lock, so that a fork finds every heap whole.
+ *
+ * Invariants: only the thread whose current heap it is writes bins and the planes of its slabs, or whoever has taken
+ * an abandoned heap off the list. A slab belongs to one heap; it is its bin's current slab, or in its bin's list
+ * (partial), or neither (full). Heaps are never freed: a dead thread's heap waits to be adopted, whole.
+ *
+ * Concurrency: `queue` is written by all; the rest by the owner, in slow paths under `lock`. Readers of statistics take
+ * the lock and see fast-path fields approximately.
+ */
+#ifndef SJ_HEAP_HEAP_H
+#define SJ_HEAP_HEAP_H
+
+#include "base/chacha.h"
+#include "platform/lock.h"
+#include "policy/policy.h"
+#include "span/slab.h"
+
+/* What a thread hands out next from one class. One cache line. */
+struct sj_bin {
+    uint64_t bits;                /* slots taken and not yet handed out; bit i is word_start + i * slot_bytes */
+    char *word_start;             /* address of the slot of bit 0 */
+    struct sj_word *word;         /* the planes of these slots */
+    struct sj_atomic_u64 *remote; /* the remote bits of these slots */
+    uint32_t slot_bytes;
+    uint8_t rotate_mask; /* take_slots - 1: which part of a random number chooses among the group */
+    uint8_t rotate_base; /* first slot of the group within the word */
+    uint16_t unused;
+    struct sj_slab *slab; /* the current slab */
+    uint64_t reused;      /* slots that a free put straight back into `bits` */
+    uint64_t spare;
+};
+_Static_assert(sizeof(struct sj_bin) == SJ_CACHE_LINE_BYTES, "a bin is one cache line");
+
+/* The slow side of a bin. */
+struct sj_bin_list {
+    struct sj_slab *first; /* partial slabs, the next to be taken first */
+    struct sj_slab *last;
+    uint32_t count;
+    uint32_t slabs;       /* slabs of this class the heap owns */
+    uint64_t taken_slots; /* slots ever taken into `bits` */
+};
+
+enum { SJ_POOL_BYTES = 256 };
+
+struct sj_heap {
+    SJ_CACHE_ALIGNED struct sj_bin bins[SJ_CLASS_COUNT];
+    uint8_t pool_next; /* next byte of `pool` to use; wraps */
+    uint8_t pool_fresh; /* up to here the pool's bytes are unused */
+    uint16_t exit_rounds; /* how often the thread's exit hook has run */
+    uint32_t thread_id;
+    uint64_t calloc_avoided_bytes;
+    uint8_t pool[SJ_POOL_BYTES]; /* random bytes, one a pick, renewed on slow paths */
+
+    SJ_CACHE_ALIGNED struct sj_atomic_ptr queue; /* struct sj_slab *: slabs with remote frees, pushed by anybody */
+
+    SJ_CACHE_ALIGNED struct sj_lock lock;
+    struct sj_heap *next_of_all;
+    struct sj_heap *next_abandoned;
+    struct sj_bin_list lists[SJ_CLASS_COUNT];
+    uint32_t chacha_key[SJ_CHACHA_KEY_WORDS];
+    uint64_t chacha_counter;
+    uint64_t paid_reuse_bytes;  /* ledger: scrubbed when taken again */
+    uint64_t remote_freed_slots; /* folded remote frees */
+};
+
+/* The calling thread's heap; never NULL. Before its first allocation it is sj__heap_none, after its end sj__heap_dead:
+ * standing heaps with nothing in them, so that the fast paths need no test. */
+extern _Thread_local struct sj_heap *sj__heap_current;
+extern struct sj_heap sj__heap_none;
+extern struct sj_heap sj__heap_dead;
+
+/* Prepares the registry. False if the kernel gives no memory. */
+bool sj__heaps_start(const struct sj_settings *settings);
+
+/* Gives the calling thread a heap: an abandoned one, or a new one. NULL if there is no memory. */
+struct sj_heap *sj__heap_attach(void);
+
+/* Has the heap given up when the calling thread ends. May allocate: not to be called from within the allocator. */
+void sj__heap_arm_exit(struct sj_heap *heap);
+
+/* Makes `bits` of the class non-empty. False if there is no memory. Owner only; takes the heap's lock. */
+bool sj__heap_refill(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index);
+
+/* After a free that brought slab->used down to slab->trigger. Owner only; takes the heap's lock. */
+void sj__heap_note_free(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab);
+
+/* The same, with the lock already held. */
+void sj__heap_settle_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab);
+
+/* Allocates from the heap that all threads share: zero-sized objects, and everything for threads that have ended. */
+void *sj__heap_shared_malloc(const struct sj_policy *policy, unsigned class_index, bool zero);
+
+/* Gives back what the heap holds empty, taken slots included. Owner only, or under the lock of an abandoned heap. */
+void sj__heap_release_idle(const struct sj_policy *policy, struct sj_heap *heap);
+
+/* Takes `slab` out of the list of its bin. */
+void sj__heap_unlink(struct sj_heap *heap, struct sj_slab *slab);
+void sj__heap_link(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab);
+
+/* True if a slot of this size is scrubbed when it is freed. */
+SJ_ALWAYS_INLINE bool sj_scrubs_at_free(const struct sj_policy *policy, size_t slot_bytes)
+{
+    return policy->scrub == SJ_SCRUB_FREE ||
+           (policy->scrub == SJ_SCRUB_AUTO && slot_bytes <= policy->scrub_free_bytes);
+}
+
+/* The slot to hand out next among `bits`, which are not empty. */
+SJ_ALWAYS_INLINE unsigned sj_pick_slot(const struct sj_policy *policy, struct sj_heap *heap, const struct sj_bin *bin,
+                                       uint64_t bits)
+{
+    if (!policy->random)
+        return sj_lowest_bit(bits);
+    /* The first free slot at or after a random one, going round within the group. */
+    unsigned from = (heap->pool[heap->pool_next++] & bin->rotate_mask) + bin->rotate_base;
+    return (sj_lowest_bit(sj_rotate_right(bits, from)) + from) & (SJ_WORD_BITS - 1);
+}
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, why, invariants, concurrency: see remote.h.
+ */
+#include "heap/remote.h"
+
+#include "report/report.h"
+#include "span/scrub.h"
+
+/* Puts a slab whose `queued` flag we have just set into its owner's queue. */
+static void push_to_owner(struct sj_slab *slab)
+{
+    for (;;) {
+        struct sj_heap *owner = sj_load_acquire_ptr(&slab->span.owner); /* pairs with the store in sj__slab_open */
+        if (owner != NULL) {
+            void *head = sj_load_acquire_ptr(&owner->queue);
+            do
+                sj_store_relaxed_ptr(&slab->remote->next, head);
+            while (!sj_compare_exchange_acq_rel_ptr(&owner->queue, &head, slab)); /* pairs with the fold's exchange */
+            return;
+        }
+        /* The owner has folded our claim already and closed the slab. Take the flag back, unless it has been opened
+         * again in between: then somebody may have relied on our flag. */
+        (void)sj_exchange_acq_rel_u32(&slab->remote->queued, 0); /* pairs with the exchange in queue_once */
+        if (sj_load_acquire_ptr(&slab->span.owner) == NULL)
+            return;
+        if (sj_exchange_acq_rel_u32(&slab->remote->queued, 1) != 0)
+            return;
+    }
+}
+
+static void queue_once(struct sj_slab *slab)
+{
+    if (sj_exchange_acq_rel_u32(&slab->remote->queued, 1) == 0) /* pairs with the fold's exchange to 0 */
+        push_to_owner(slab);
+}
+
+enum sj_remote_outcome sj__remote_free(const struct sj_policy *policy, struct sj_slab *slab, unsigned slot_index)
+{
+    unsigned word_index = slot_index / SJ_WORD_BITS;
+    uint64_t bit = (uint64_t)1 << (slot_index % SJ_WORD_BITS);
+    struct sj_word *word = &slab->planes[word_index];
+
+    if ((sj_word_read_acquire(&word->live) & bit) == 0) /* pairs with the publication of the pointer by the program */
+        return SJ_REMOTE_NOT_LIVE;
+    if (sj_scrubs_at_free(policy, slab->slot_bytes) && slab->class_index != SJ_CLASS_ZERO)
+        sj_scrub_slot(slab->base + (size_t)slot_index * slab->slot_bytes, slab->slot_bytes);
+    /* Release: the scrub above is done when the owner sees the bit. Acquire: pairs with the fold's clearing. */
+    if ((sj_fetch_or_acq_rel_u64(&slab->remote->bits[word_index], bit) & bit) != 0)
+        return SJ_REMOTE_ALREADY_FREED;
+    queue_once(slab);
+    return SJ_REMOTE_FREED;
+}
+
+_Noreturn static void report_raced(const struct sj_slab *slab, unsigned word_index, uint64_t stray)
+{
+    size_t slot_index = (size_t)word_index * SJ_WORD_BITS + sj_lowest_bit(stray);
+    const char *slot = slab->base + slot_index * slab->slot_bytes;
+    sj__report_misuse(SJ_DOUBLE_FREE, &(struct sj_report_facts){
+                                          .pointer = slot,
+                                          .block = slot,
+                                          .function = "free",
+                                          .size_bytes = slab->slot_bytes,
+                                          .note = "two threads freed it at the same time",
+                                      });
+}
+
+static void fold_word(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab, unsigned word_index)
+{
+    uint64_t freed = sj_load_acquire_u64(&slab->remote->bits[word_index]); /* pairs with the claim */
+    if (freed == 0)
+        return;
+    struct sj_word *word = &slab->planes[word_index];
+    uint64_t stray = freed & ~word->live;
+    if (sj_unlikely(stray != 0))
+        report_raced(slab, word_index, stray);
+    sj_word_set(&word->freed, freed);
+    if (!sj_scrubs_at_free(policy, slab->slot_bytes))
+        sj_word_set(&word->dirty, freed);
+    sj_word_clear(&word->live, freed);
+    sj_word_set(&word->available, freed);
+    (void)sj_fetch_and_acq_rel_u64(&slab->remote->bits[word_index], ~freed); /* last: pairs with the claim */
+    unsigned count = sj_count_bits(freed);
+    slab->used -= count;
+    heap->remote_freed_slots += count;
+}
+
+void sj__remote_fold_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)
+{
+    for (unsigned w = 0; w < slab->words; w++)
+        fold_word(policy, heap, slab, w);
+    if (slab->used <= slab->trigger)
+        sj__heap_settle_slab(policy, heap, slab);
+}
+
+void sj__remote_fold(const struct sj_policy *policy, struct sj_heap *heap)
+{
+    if (sj_load_relaxed_ptr(&heap->queue) == NULL)
+        return;
+    struct sj_slab *slab = sj_exchange_acq_rel_ptr(&heap->queue, NULL); /* pairs with the push */
+    while (slab != NULL) {
+        struct sj_slab *next = sj_load_relaxed_ptr(&slab->remote->next); /* before the flag lets others write it */
+        (void)sj_exchange_acq_rel_u32(&slab->remote->queued, 0); /* before the bits are read: pairs with queue_once */
+        struct sj_heap *owner = sj_load_acquire_ptr(&slab->span.owner);
+        if (sj_likely(owner == heap))
+            sj__remote_fold_slab(policy, heap, slab);
+        else if (owner != NULL)
+            queue_once(slab); /* it has moved on; its new owner folds */
+        slab = next;
+    }
+}

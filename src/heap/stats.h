@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: the sums over all heaps and slabs that the statistics are made of.
+ *
+ * Why this way: the fast paths count nothing. What was handed out follows from what the slow paths took; what is live,
+ * from the planes. So the figures cost nothing until somebody asks.
+ *
+ * Invariants: allocated = live + freed, in slots and in bytes.
+ *
+ * Concurrency: takes each heap's lock in turn. Exact when no thread is inside the allocator.
+ */
+#ifndef SJ_HEAP_STATS_H
+#define SJ_HEAP_STATS_H
+
+#include "heap/heap.h"
+
+struct sj_heap_sums {
+    uint64_t allocated_slots;
+    uint64_t live_slots;
+    uint64_t live_bytes;
+    uint64_t allocated_bytes;
+    uint64_t owed_bytes;       /* in dirty slots of slabs */
+    uint64_t freed_bytes_hot;  /* freed in classes that the policy scrubs at free */
+    uint64_t paid_reuse_bytes;
+    uint64_t calloc_avoided_bytes;
+    uint64_t remote_freed_slots;
+    uint64_t slabs;
+    uint64_t slab_bytes;
+    uint64_t heaps;
+};
+
+void sj__heap_sum(const struct sj_policy *policy, struct sj_heap_sums *sums);
+
+#endif

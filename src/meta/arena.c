@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, why, invariants, concurrency: see arena.h.
+ */
+#include "meta/arena.h"
+
+#include "base/bits.h"
+#include "meta/region.h"
+#include "platform/lock.h"
+
+enum { ARENA_STEP_BYTES = 1 << 18 };
+
+static struct sj_lock arena_lock = SJ_LOCK_INIT(SJ_RANK_META);
+static struct sj_region arena_region;
+static size_t arena_used_bytes;
+
+bool sj__arena_start(uint64_t random)
+{
+    return sj__region_open(&arena_region, SJ_REGION_META, random);
+}
+
+static bool arena_grow(size_t bytes)
+{
+    size_t step = bytes > ARENA_STEP_BYTES ? sj_round_up(bytes, ARENA_STEP_BYTES) : ARENA_STEP_BYTES;
+    return sj__region_grow(&arena_region, step);
+}
+
+void *sj__arena_alloc(size_t bytes)
+{
+    bytes = sj_round_up(bytes, SJ_RECORD_BYTES);
+    void *record = NULL;
+    sj__lock(&arena_lock);
+    if (arena_used_bytes + bytes <= arena_region.mapped_bytes || arena_grow(bytes)) {
+        record = arena_region.base + arena_used_bytes;
+        arena_used_bytes += bytes;
+    }
+    sj__unlock(&arena_lock);
+    return record;
+}
+
+char *sj__arena_base(void)
+{
+    return arena_region.base;
+}
+
+void sj__arena_bytes(size_t *used_bytes, size_t *mapped_bytes)
+{
+    sj__lock(&arena_lock);
+    *used_bytes = arena_used_bytes;
+    *mapped_bytes = arena_region.mapped_bytes;
+    sj__unlock(&arena_lock);
+}
+
+void sj__arena_lock_for_fork(void)
+{
+    sj__lock(&arena_lock);
+}
+
+void sj__arena_unlock_after_fork(bool in_child)
+{
+    if (in_child)
+        sj__lock_reset(&arena_lock);
+    else
+        sj__unlock(&arena_lock);
+}

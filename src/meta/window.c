@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, why, invariants, concurrency: see window.h.
+ */
+#include "meta/window.h"
+
+#include "base/bits.h"
+#include "meta/region.h"
+#include "platform/pages.h"
+
+enum {
+    WINDOW_STEP_MIN_BYTES = 1 << 20,  /* the first steps: little programs stay little */
+    WINDOW_STEP_MAX_BYTES = 32 << 20, /* later: an eighth of what is there, up to this */
+    WINDOW_STEP_FRACTION = 8,
+    WINDOW_SKIP_BYTES = 64 << 20, /* how far to go on behind somebody who sits in the way */
+    WINDOW_SKIP_TRIES = 4
+};
+
+struct sj_window sj__window;
+
+static struct sj_region window_region;
+static struct sj_region map_region;
+
+bool sj__window_start(uint64_t random_window, uint64_t random_map, uint64_t random_arena)
+{
+    if (!sj__arena_start(random_arena) || !sj__region_open(&map_region, SJ_REGION_MAP, random_map) ||
+        !sj__region_open(&window_region, SJ_REGION_WINDOW, random_window))
+        return false;
+    struct sj_span *unused = sj__arena_alloc(SJ_RECORD_BYTES);
+    struct sj_span *freed = sj__arena_alloc(SJ_RECORD_BYTES);
+    if (unused == NULL || freed == NULL)
+        return false;
+    sj_store_relaxed_u32(&freed->kind, SJ_SPAN_FREED);
+    sj__window.base = (uintptr_t)window_region.base;
+    sj__window.map = (uint32_t *)(void *)map_region.base;
+    sj__window.records = sj__arena_base();
+    /* The first granule stays nobody's: a block at the very base could be reached by a wild offset of zero. */
+    sj_store_relaxed_size(&sj__window.limit_bytes, window_region.mapped_bytes);
+    return true;
+}
+
+static bool map_covers(size_t window_bytes)
+{
+    size_t need_bytes = sj_round_up((window_bytes >> SJ_GRANULE_SHIFT) * sizeof(uint32_t), sj__page_bytes());
+    return need_bytes <= map_region.mapped_bytes ||
+           sj__region_grow(&map_region, sj_round_up(need_bytes - map_region.mapped_bytes, SJ_GRANULE_BYTES));
+}
+
+static bool grow_by(size_t bytes)
+{
+    return map_covers(window_region.mapped_bytes + bytes) && sj__region_grow(&window_region, bytes);
+}
+
+/* True if somebody else sits at the window's end: the kernel gives a granule elsewhere, but not there. */
+static bool end_is_taken(void)
+{
+    void *elsewhere = sj__pages_map_anywhere(SJ_GRANULE_BYTES, true);
+    if (elsewhere == NULL)
+        return false;
+    (void)sj__pages_unmap(elsewhere, SJ_GRANULE_BYTES);
+    return !window_region.reserved;
+}
+
+bool sj__window_grow(size_t granules, size_t *first_granule, size_t *grown_granules)
+{
+    size_t need_bytes = granules << SJ_GRANULE_SHIFT;
+    if (need_bytes >> SJ_GRANULE_SHIFT != granules || need_bytes > window_region.limit_bytes)
+        return false;
+    size_t step_bytes = sj_round_down(window_region.mapped_bytes / WINDOW_STEP_FRACTION, SJ_GRANULE_BYTES);
+    step_bytes = step_bytes < WINDOW_STEP_MIN_BYTES ? WINDOW_STEP_MIN_BYTES : step_bytes;
+    step_bytes = step_bytes > WINDOW_STEP_MAX_BYTES ? WINDOW_STEP_MAX_BYTES : step_bytes;
+    if (step_bytes < need_bytes)
+        step_bytes = need_bytes;
+
+    for (unsigned tries = 0; tries < WINDOW_SKIP_TRIES; tries++) {
+        size_t start_bytes = window_region.mapped_bytes;
+        /* Under a tight limit the step may be refused where the bare need is not. */
+        size_t grown_bytes = grow_by(step_bytes) ? step_bytes : grow_by(need_bytes) ? need_bytes : 0;
+        if (grown_bytes != 0) {
+            *first_granule = start_bytes >> SJ_GRANULE_SHIFT;
+            *grown_granules = grown_bytes >> SJ_GRANULE_SHIFT;
+            /* Release: a reader that sees the new limit sees the map behind it mapped. */
+            sj_store_release_size(&sj__window.limit_bytes, window_region.mapped_bytes);
+            return true;
+        }
+        if (!end_is_taken() || !map_covers(window_region.mapped_bytes + WINDOW_SKIP_BYTES) ||
+            !sj__region_skip(&window_region, WINDOW_SKIP_BYTES))
+            return false;
+    }
+    return false;
+}
+
+struct sj_span *sj__window_find(const void *pointer)
+{
+    return sj_window_contains(pointer) ? sj_window_lookup(sj_window_granule(pointer))
+                                       : sj_window_record(SJ_ENTRY_UNUSED);
+}

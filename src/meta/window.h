@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: the window, the one stretch of address space that all user memory comes from, and the map that tells for each
+ * 64 KiB granule of it whose it is.
+ *
+ *     window   | granule 0 | granule 1 | granule 2 | ...          user memory, nothing else
+ *     map      |  index    |  index    |  index    | ...          4 bytes a granule
+ *     arena    | unused | freed | record | record | ...           the owners, found by index
+ *
+ * Why this way: any pointer, ours or not, is judged without being followed: one subtraction and compare against the
+ * window, one shift, one load from the map. Granules that belong to nobody point to one of two standing records, so
+ * the lookup has no NULL to test for.
+ *
+ * Invariants: map entries below the window's limit are readable; entry 0 is "never used", entry 1 "used before, free
+ * now". A record named by an entry is never recycled as another type. Only the first granule of a large block names
+ * it; all granules of a slab do; the first and last granule of a free run do.
+ *
+ * Concurrency: lookups take no lock. An entry is stored with release after its record is complete and loaded with
+ * acquire-by-dependency; a pointer legitimately held by the program was published after both. A stale entry leads to a
+ * record that is still of its type, and its fields say whether it still covers the address.
+ */
+#ifndef SJ_META_WINDOW_H
+#define SJ_META_WINDOW_H
+
+#include "base/atomic.h"
+#include "meta/arena.h"
+
+enum { SJ_GRANULE_SHIFT = 16, SJ_GRANULE_BYTES = 1 << SJ_GRANULE_SHIFT };
+
+enum sj_span_kind {
+    SJ_SPAN_UNUSED, /* standing record 0: never used */
+    SJ_SPAN_FREED,  /* standing record 1, and retired slab and large records */
+    SJ_SPAN_RUN,    /* a free run */
+    SJ_SPAN_SLAB,
+    SJ_SPAN_LARGE
+};
+
+/* What every record that the map can name begins with. */
+struct sj_span {
+    struct sj_atomic_ptr owner; /* the heap whose slab this is; NULL for everything else. Written by that heap only */
+    struct sj_atomic_u32 kind;  /* enum sj_span_kind */
+    uint32_t unused;
+};
+
+enum { SJ_ENTRY_UNUSED = 0, SJ_ENTRY_FREED = 1 };
+
+/* Read by every free. Written at start; only the limit changes later, upwards. */
+struct sj_window {
+    uintptr_t base;
+    uint32_t *map;
+    char *records;
+    struct sj_atomic_size limit_bytes;
+};
+extern struct sj_window sj__window;
+
+/* Opens window, map and arena. False if the kernel gives no memory at all. */
+bool sj__window_start(uint64_t random_window, uint64_t random_map, uint64_t random_arena);
+
+/* Makes at least `granules` more granules accessible, as one stretch; on success tells where they start and how many
+ * they are. Called under the lock of the runs. */
+bool sj__window_grow(size_t granules, size_t *first_granule, size_t *grown_granules);
+
+/* The record of the granule that contains `pointer`; the standing record "unused" if it lies outside the window. */
+struct sj_span *sj__window_find(const void *pointer);
+
+SJ_ALWAYS_INLINE size_t sj_window_offset(const void *pointer)
+{
+    return (uintptr_t)pointer - sj__window.base;
+}
+
+SJ_ALWAYS_INLINE bool sj_window_contains(const void *pointer)
+{
+    return sj_window_offset(pointer) < sj_load_relaxed_size(&sj__window.limit_bytes);
+}
+
+SJ_ALWAYS_INLINE size_t sj_window_granule(const void *pointer)
+{
+    return sj_window_offset(pointer) >> SJ_GRANULE_SHIFT;
+}
+
+SJ_ALWAYS_INLINE char *sj_window_address(size_t granule)
+{
+    return (char *)(sj__window.base + (granule << SJ_GRANULE_SHIFT));
+}
+
+SJ_ALWAYS_INLINE struct sj_span *sj_window_record(uint32_t entry)
+{
+    return (struct sj_span *)(void *)(sj__window.records + ((size_t)entry << SJ_RECORD_SHIFT));
+}
+
+SJ_ALWAYS_INLINE uint32_t sj_window_entry_of(const struct sj_span *record)
+{
+    return (uint32_t)((size_t)((const char *)record - sj__window.records) >> SJ_RECORD_SHIFT);
+}
+
+/* The record of a granule below the limit. */
+SJ_ALWAYS_INLINE struct sj_span *sj_window_lookup(size_t granule)
+{
+    /* Relaxed: the pointer being looked up carries the dependency; see Concurrency above. */
+    return sj_window_record(__atomic_load_n(&sj__window.map[granule], __ATOMIC_RELAXED));
+}
+
+SJ_ALWAYS_INLINE void sj_window_set(size_t granule, uint32_t entry)
+{
+    __atomic_store_n(&sj__window.map[granule], entry, __ATOMIC_RELEASE); /* pairs with lookups by dependency */
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: a call at the end of each thread that asked for one.
+ *
+ * Why this way: a pthread key's destructor. It runs after C++ thread_local destructors, and asked again in each of the
+ * rounds POSIX promises, so that the destructors of other keys may still allocate and free. What frees even later
+ * (libc's own) finds the thread marked as gone.
+ *
+ * Invariants: the hook runs at most once for each arming.
+ *
+ * Concurrency: the hook runs on the ending thread.
+ */
+#ifndef SJ_PLATFORM_THREAD_H
+#define SJ_PLATFORM_THREAD_H
+
+#include "base/compiler.h"
+
+/* Registers the hook; once a process. False if the system has no key left: then no hook ever runs. */
+bool sj__thread_on_exit(void (*hook)(void *));
+
+/* Asks for a call hook(argument) when this thread ends; `argument` is not NULL. */
+void sj__thread_arm_exit(void *argument);
+
+#endif

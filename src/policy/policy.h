@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: the policy, as plain data: which protections are on, and how the process reports.
+ *
+ * Why this way: one named field a mitigation. Hot code takes a `const struct sj_policy *` as its first argument and is
+ * instantiated with a constant for each level, so a test on a field costs nothing there; cold code and custom policies
+ * read the same fields at run time. Nothing else decides what is on.
+ *
+ * Invariants: after start the one struct sj_settings in force lives in a sealed (read-only) page. A policy that equals
+ * a level's constant in every field of struct sj_policy is served by that level's variant.
+ *
+ * Concurrency: read-only after start.
+ */
+#ifndef SJ_POLICY_POLICY_H
+#define SJ_POLICY_POLICY_H
+
+#include "base/compiler.h"
+
+enum sj_delay { SJ_DELAY_LIFO, SJ_DELAY_RUN };
+
+enum sj_scrub { SJ_SCRUB_OFF, SJ_SCRUB_REUSE, SJ_SCRUB_FREE, SJ_SCRUB_AUTO };
+
+enum sj_guard { SJ_GUARD_OFF, SJ_GUARD_LARGE };
+
+enum sj_foreign { SJ_FOREIGN_REPORT, SJ_FOREIGN_IGNORE };
+
+/* The mitigations. */
+struct sj_policy {
+    uint8_t random;           /* bool: random pick of slots and words */
+    uint8_t delay;            /* enum sj_delay: when a freed slot may be handed out again */
+    uint8_t scrub;            /* enum sj_scrub: when freed bytes are overwritten */
+    uint8_t guard;            /* enum sj_guard: guard pages */
+    uint8_t sized;            /* bool: the size given to a sized free must match */
+    uint8_t fixed_seed;       /* bool: `seed` is the source of all randomness; for tests and measurements only */
+    uint16_t scrub_free_bytes; /* scrub=auto: slots up to this size are scrubbed at free, larger ones at reuse */
+};
+
+/* The policy and how the process behaves around it. */
+struct sj_settings {
+    struct sj_policy policy;
+    uint8_t level;   /* 0..SJ_LEVEL_MAX: the level the policy started from */
+    uint8_t verbose; /* bool: print one banner line at start */
+    uint8_t stats;   /* bool: print a summary on fd 2 at exit */
+    uint8_t foreign; /* enum sj_foreign: what to do with a pointer that is not ours */
+    uint8_t disable; /* bool: SCRUBJAY_DISABLE=1 and it may be obeyed */
+    uint64_t seed;   /* used if policy.fixed_seed */
+};
+
+enum { SJ_LEVEL_MAX = 2, SJ_LEVEL_DEFAULT = 2 };
+
+/* The ladder: the policy of each level, as constants the variants are instantiated with. */
+#define SJ_POLICY_LEVEL_0                                                                                            \
+    {                                                                                                                \
+        .random = 0, .delay = SJ_DELAY_LIFO, .scrub = SJ_SCRUB_OFF, .guard = SJ_GUARD_OFF, .sized = 0,               \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT                                             \
+    }
+#define SJ_POLICY_LEVEL_1                                                                                            \
+    {                                                                                                                \
+        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_OFF, .guard = SJ_GUARD_LARGE, .sized = 1,              \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT                                             \
+    }
+#define SJ_POLICY_LEVEL_2                                                                                            \
+    {                                                                                                                \
+        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_AUTO, .guard = SJ_GUARD_LARGE, .sized = 1,             \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT                                             \
+    }
+
+/* scrub=auto scrubs slots up to this size at free, while their lines are hot. Measured; see doc/adr. */
+#define SJ_SCRUB_FREE_BYTES_DEFAULT 256
+
+extern const struct sj_policy sj__policy_levels[SJ_LEVEL_MAX + 1];
+
+#endif

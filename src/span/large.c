@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, why, invariants, concurrency: see large.h.
+ */
+#include "span/large.h"
+
+#include "base/checked.h"
+#include "platform/lock.h"
+#include "platform/pages.h"
+#include "span/run.h"
+#include "span/scrub.h"
+
+#include <string.h>
+
+enum {
+    RELEASE_MIN_BYTES = 1 << 20, /* from here on giving pages back is cheaper than writing zeros */
+    GROWTH_FRACTION = 4          /* a block that must move gets this part of its size as room to grow */
+};
+
+static struct sj_lock large_lock = SJ_LOCK_INIT(SJ_RANK_LARGE);
+static struct sj_large *record_pool;
+
+static struct sj_atomic_u64 allocated_blocks, freed_blocks, allocated_bytes, freed_bytes;
+static struct sj_atomic_u64 scrubbed_bytes, released_bytes, guards_refused;
+
+static struct sj_large *record_get(void)
+{
+    sj__lock(&large_lock);
+    struct sj_large *large = record_pool;
+    if (large != NULL)
+        record_pool = large->next;
+    sj__unlock(&large_lock);
+    return large != NULL ? large : sj__arena_alloc(sizeof *large);
+}
+
+static void record_put(struct sj_large *large)
+{
+    sj__lock(&large_lock);
+    large->next = record_pool;
+    record_pool = large;
+    sj__unlock(&large_lock);
+}
+
+/* ---- Contents --------------------------------------------------------------------------------------------------- */
+
+/* Makes pages read as zero: given back to the system if there are many, else written. */
+static enum sj_run_content zero_pages(char *start, size_t bytes)
+{
+    if (bytes >= RELEASE_MIN_BYTES && sj__pages_release(start, bytes)) {
+        (void)sj_fetch_add_relaxed_u64(&released_bytes, bytes);
+        return SJ_RUN_EMPTY;
+    }
+    sj__scrub_bytes(start, bytes);
+    (void)sj_fetch_add_relaxed_u64(&scrubbed_bytes, bytes);
+    return SJ_RUN_ZERO;
+}
+
+/* ---- Where a block lies in its granules ------------------------------------------------------------------------- */
+
+static char *granules_start(const struct sj_large *large)
+{
+    return sj_window_address(large->first_granule);
+}
+
+static char *granules_end(const struct sj_large *large)
+{
+    return sj_window_address(large->first_granule + large->granules);
+}
+
+static void note_guard(bool made)
+{
+    if (!made)
+        (void)sj_fetch_add_relaxed_u64(&guards_refused, 1);
+}
+
+static void guard_front(const struct sj_policy *policy, struct sj_large *large)
+{
+    if (policy->guard < SJ_GUARD_LARGE || large->start == granules_start(large))
+        return;
+    large->guarded_front = sj__pages_guard(large->start - sj__page_bytes(), sj__page_bytes());
+    note_guard(large->guarded_front);
+}
+
+static void guard_back(const struct sj_policy *policy, struct sj_large *large)
+{
+    char *end = large->start + large->usable_bytes;
+    if (policy->guard < SJ_GUARD_LARGE || end == granules_end(large))
+        return;
+    large->guarded_back = sj__pages_guard(end, sj__page_bytes());
+    note_guard(large->guarded_back);
+}
+
+static void lift_guard_back(struct sj_large *large)
+{
+    if (large->guarded_back)
+        (void)sj__pages_unguard(large->start + large->usable_bytes, sj__page_bytes());
+    large->guarded_back = 0;
+}
+
+static void lift_guards(struct sj_large *large)
+{
+    if (large->guarded_front)
+        (void)sj__pages_unguard(large->start - sj__page_bytes(), sj__page_bytes());
+    large->guarded_front = 0;
+    lift_guard_back(large);
+}
+
+static void publish(struct sj_large *large)
+{
+    sj_store_relaxed_u32(&large->span.kind, SJ_SPAN_LARGE);
+    sj_store_relaxed_u32(&large->live, 1);
+    sj_window_set(sj_window_granule(large->start), sj_window_entry_of(&large->span));
+}
+
+static void withdraw(struct sj_large *large)
+{
+    sj_window_set(sj_window_granule(large->start), SJ_ENTRY_FREED);
+}
+
+/* Room needed before and behind a block, in bytes, besides the block itself. */
+static size_t lead_bytes(const struct sj_policy *policy, size_t alignment)
+{
+    if (policy->guard < SJ_GUARD_LARGE)
+        return 0;
+    return alignment > sj__page_bytes() ? alignment : sj__page_bytes();
+}
+
+static size_t tail_bytes(const struct sj_policy *policy)
+{
+    return policy->guard < SJ_GUARD_LARGE ? 0 : sj__page_bytes();
+}
+
+/* Gives the granules before and behind [first, end) of a taken stretch back. */
+static void trim(struct sj_large *large, size_t first, size_t end, enum sj_run_content content)
+{
+    size_t old_first = large->first_granule;
+    size_t old_end = old_first + large->granules;
+    large->first_granule = first;
+    large->granules = end - first;
+    if (first > old_first)
+        sj__run_give(old_first, first - old_first, content);
+    if (end < old_end)
+        sj__run_give(end, old_end - end, content);
+}
+
+static size_t granules_for(size_t bytes)
+{
+    return sj_round_up(bytes, SJ_GRANULE_BYTES) >> SJ_GRANULE_SHIFT;
+}
+
+/* Takes granules for a block and decides where in them it starts. */
+static bool take_place(const struct sj_policy *policy, struct sj_large *large, size_t alignment,
+                       enum sj_run_content *content)
+{
+    size_t lead = lead_bytes(policy, alignment);
+    size_t over = alignment > SJ_GRANULE_BYTES ? alignment - SJ_GRANULE_BYTES : 0;
+    size_t bytes;
+    if (!sj_checked_add(large->usable_bytes, lead + tail_bytes(policy), &bytes) || !sj_checked_add(bytes, over, &bytes) ||
+        bytes > SJ_MAX_REQUEST_BYTES)
+        return false;
+    large->granules = granules_for(bytes);
+    if (!sj__run_take(large->granules, &large->first_granule, content))
+        return false;
+    char *base = granules_start(large);
+    uintptr_t start = sj_round_up((uintptr_t)base + (lead != 0 ? sj__page_bytes() : 0), alignment);
+    large->start = base + (start - (uintptr_t)base);
+    size_t front = sj_window_granule(large->start - tail_bytes(policy));
+    size_t back = sj_window_granule(large->start + large->usable_bytes + tail_bytes(policy) - 1) + 1;
+    trim(large, front, back, *content);
+    return true;
+}
+
+void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t alignment, bool zero)
+{
+    size_t page_bytes = sj__page_bytes();
+    size_t usable_bytes;
+    if (!sj_checked_round_up(size_bytes != 0 ? size_bytes : 1, page_bytes, &usable_bytes) ||
+        usable_bytes > SJ_MAX_REQUEST_BYTES)
+        return NULL;
+    struct sj_large *large = record_get();
+    if (large == NULL)
+        return NULL;
+    large->usable_bytes = usable_bytes;
+    large->requested_bytes = size_bytes;
+    enum sj_run_content content;
+    if (!take_place(policy, large, alignment > page_bytes ? alignment : page_bytes, &content)) {
+        record_put(large);
+        return NULL;
+    }
+    large->slack_dirty = content == SJ_RUN_DIRTY;
+    large->moved = 0;
+    if (content == SJ_RUN_DIRTY && (zero || policy->scrub != SJ_SCRUB_OFF))
+        (void)zero_pages(large->start, usable_bytes);
+    guard_front(policy, large);
+    guard_back(policy, large);
+    publish(large);
+    (void)sj_fetch_add_relaxed_u64(&allocated_blocks, 1);
+    (void)sj_fetch_add_relaxed_u64(&allocated_bytes, usable_bytes);
+    return large->start;
+}
+
+/* ---- Free ------------------------------------------------------------------------------------------------------- */
+
+static enum sj_run_content content_after_free(const struct sj_policy *policy, struct sj_large *large)
+{
+    /* Pages that were moved here keep a mapping of their own; fresh ones join the neighbours' again. */
+    if (large->moved && sj__pages_map_over(granules_start(large), large->granules << SJ_GRANULE_SHIFT)) {
+        (void)sj_fetch_add_relaxed_u64(&released_bytes, large->usable_bytes);
+        return SJ_RUN_EMPTY;
+    }
+    if (policy->scrub == SJ_SCRUB_OFF)
+        return SJ_RUN_DIRTY;
+    enum sj_run_content content = zero_pages(large->start, large->usable_bytes);
+    return large->slack_dirty ? SJ_RUN_DIRTY : content;
+}
+
+bool sj__large_free(const struct sj_policy *policy, struct sj_large *large)
+{
+    if (sj_exchange_acq_rel_u32(&large->live, 0) == 0) /* pairs with itself in the other thread */
+        return false;
+    withdraw(large);
+    sj_store_relaxed_u32(&large->span.kind, SJ_SPAN_FREED);
+    (void)sj_fetch_add_relaxed_u64(&freed_blocks, 1);
+    (void)sj_fetch_add_relaxed_u64(&freed_bytes, large->usable_bytes);
+    enum sj_run_content content = content_after_free(policy, large);
+    lift_guards(large);
+    sj__run_give(large->first_granule, large->granules, content);
+    record_put(large);
+    return true;
+}
+
+/* ---- Resize ----------------------------------------------------------------------------------------------------- */
+
+static void count_resize(size_t old_bytes, size_t new_bytes)
+{
+    if (new_bytes > old_bytes)
+        (void)sj_fetch_add_relaxed_u64(&allocated_bytes, new_bytes - old_bytes);
+    else
+        (void)sj_fetch_add_relaxed_u64(&freed_bytes, old_bytes - new_bytes);
+}
+
+/* What the block loses at its end reads as zero when it is next handed out. */
+static void cut_pages(char *start, size_t bytes)
+{
+    if (!sj__pages_release(start, bytes))
+        memset(start, 0, bytes);
+}
+
+/* Sets the size within the granules held; what is cut off is scrubbed or given back. */
+static void set_size(const struct sj_policy *policy, struct sj_large *large, size_t usable_bytes, size_t size_bytes)
+{
+    size_t old_bytes = large->usable_bytes;
+    if (usable_bytes != old_bytes) {
+        lift_guard_back(large);
+        if (usable_bytes < old_bytes)
+            cut_pages(large->start + usable_bytes, old_bytes - usable_bytes);
+        else if (large->slack_dirty && policy->scrub != SJ_SCRUB_OFF)
+            (void)zero_pages(large->start + old_bytes, usable_bytes - old_bytes);
+        large->usable_bytes = usable_bytes;
+        guard_back(policy, large);
+        count_resize(old_bytes, usable_bytes);
+    }
+    if (size_bytes < large->requested_bytes && policy->scrub != SJ_SCRUB_OFF && size_bytes < usable_bytes) {
+        size_t cut_end = large->requested_bytes < usable_bytes ? large->requested_bytes : usable_bytes;
+        memset(large->start + size_bytes, 0, cut_end - size_bytes);
+    }
+    large->requested_bytes = size_bytes;
+}
+
+/* Takes the granules behind the block until it can hold `usable_bytes` and its guard. */
+static bool extend(const struct sj_policy *policy, struct sj_large *large, size_t usable_bytes)
+{
+    size_t need_bytes = (size_t)(large->start - granules_start(large)) + usable_bytes + tail_bytes(policy);
+    size_t granules = granules_for(need_bytes);
+    if (granules <= large->granules)
+        return true;
+    enum sj_run_content content;
+    if (!sj__run_take_at(large->first_granule + large->granules, granules - large->granules, &content))
+        return false;
+    large->granules = granules;
+    large->slack_dirty |= content == SJ_RUN_DIRTY;
+    return true;
+}
+
+/* Moves the pages to a larger place. The old place is left empty. */
+static bool move(const struct sj_policy *policy, struct sj_large *large, size_t usable_bytes)
+{
+    struct sj_large place = { .usable_bytes = usable_bytes + usable_bytes / GROWTH_FRACTION / SJ_GRANULE_BYTES *
+                                                                 SJ_GRANULE_BYTES };
+    enum sj_run_content content;
+    size_t page_bytes = sj__page_bytes();
+    if (!take_place(policy, &place, page_bytes, &content)) {
+        place.usable_bytes = usable_bytes;
+        if (!take_place(policy, &place, page_bytes, &content))
+            return false;
+    }
+    lift_guards(large);
+    size_t old_bytes = large->usable_bytes;
+    if (!sj__pages_move(large->start, old_bytes, place.start, old_bytes)) {
+        sj__run_give(place.first_granule, place.granules, content);
+        guard_front(policy, large);
+        guard_back(policy, large);
+        return false;
+    }
+    withdraw(large);
+    size_t old_first = large->first_granule, old_granules = large->granules;
+    bool whole = sj__pages_map_over(granules_start(large), old_granules << SJ_GRANULE_SHIFT);
+    large->start = place.start;
+    large->first_granule = place.first_granule;
+    large->granules = place.granules;
+    large->slack_dirty = content == SJ_RUN_DIRTY;
+    large->moved = 1;
+    publish(large);
+    guard_front(policy, large); /* the one behind is set with the size */
+    if (whole) /* else a hole is left in the window: address space lost, nothing more */
+        sj__run_give(old_first, old_granules, SJ_RUN_EMPTY);
+    return true;
+}
+
+void *sj__large_resize(const struct sj_policy *policy, struct sj_large *large, size_t size_bytes)
+{
+    size_t usable_bytes;
+    if (!sj_checked_round_up(size_bytes, sj__page_bytes(), &usable_bytes) || usable_bytes > SJ_MAX_REQUEST_BYTES)
+        return NULL;
+    if (usable_bytes > large->usable_bytes && !extend(policy, large, usable_bytes) &&
+        !move(policy, large, usable_bytes))
+        return NULL;
+    set_size(policy, large, usable_bytes, size_bytes);
+    return large->start;
+}
+
+/* ---- Lookup and counts ------------------------------------------------------------------------------------------ */
+
+struct sj_large *sj__large_containing(const void *pointer)
+{
+    if (!sj_window_contains(pointer))
+        return NULL;
+    for (size_t granule = sj_window_granule(pointer) + 1; granule-- > 0;) {
+        struct sj_span *span = sj_window_lookup(granule);
+        uint32_t kind = sj_load_relaxed_u32(&span->kind);
+        if (kind == SJ_SPAN_SLAB || kind == SJ_SPAN_RUN)
+            return NULL;
+        if (kind != SJ_SPAN_LARGE)
+            continue;
+        struct sj_large *large = (struct sj_large *)(void *)span;
+        size_t offset = (size_t)((const char *)pointer - large->start);
+        return sj_load_relaxed_u32(&large->live) != 0 && offset < large->usable_bytes ? large : NULL;
+    }
+    return NULL;
+}
+
+void sj__large_read_counts(struct sj_large_counts *out)
+{
+    out->allocated_blocks = sj_load_relaxed_u64(&allocated_blocks);
+    out->freed_blocks = sj_load_relaxed_u64(&freed_blocks);
+    out->allocated_bytes = sj_load_relaxed_u64(&allocated_bytes);
+    out->freed_bytes = sj_load_relaxed_u64(&freed_bytes);
+    out->scrubbed_bytes = sj_load_relaxed_u64(&scrubbed_bytes);
+    out->released_bytes = sj_load_relaxed_u64(&released_bytes);
+    out->guards_refused = sj_load_relaxed_u64(&guards_refused);
+}
+
+void sj__large_lock_for_fork(void)
+{
+    sj__lock(&large_lock);
+}
+
+void sj__large_unlock_after_fork(bool in_child)
+{
+    if (in_child)
+        sj__lock_reset(&large_lock);
+    else
+        sj__unlock(&large_lock);
+}

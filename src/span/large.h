@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: blocks larger than the largest size class: whole pages in whole granules of the window.
+ *
+ *     granules  |........|........|........|
+ *     no guards |BBBBBBBBBBBBBB----|                    B block, in pages; - slack, never touched
+ *     guards     G|BBBBBBBBBBBBBB|G                     G one guard page before and behind
+ *
+ * Why this way: everything about a block lies in its record, out of line; the block takes its pages and not a byte
+ * more, since the rest of its last granule is address space only. Living in the window means that one lookup serves
+ * small and large, and that a free needs no tree and no hash. Growing first takes the granules behind, then moves the
+ * pages (not the bytes) with room to grow again, so that a block grown step by step is copied never.
+ *
+ * Invariants: the granule that contains `start` names the record in the map; the block's other granules do not. `live`
+ * is 1 from hand-out to free. Records are recycled only as records of large blocks.
+ *
+ * Concurrency: a block belongs to whoever holds the pointer. Two frees that race are told apart by the exchange on
+ * `live`. Records are pooled under a lock of rank LARGE.
+ */
+#ifndef SJ_SPAN_LARGE_H
+#define SJ_SPAN_LARGE_H
+
+#include "meta/window.h"
+#include "policy/policy.h"
+
+struct sj_large {
+    struct sj_span span; /* owner NULL, kind SJ_SPAN_LARGE while the block lives */
+    char *start;
+    size_t usable_bytes;    /* whole pages */
+    size_t requested_bytes; /* as asked for */
+    size_t first_granule;
+    size_t granules;
+    struct sj_atomic_u32 live;
+    uint8_t guarded_front; /* bool: a guard page stands there */
+    uint8_t guarded_back;
+    uint8_t slack_dirty; /* bool: pages of its granules outside the block may hold old bytes */
+    uint8_t moved;       /* bool: its pages were moved here, so its mapping can't join its neighbours' */
+    struct sj_large *next; /* in the pool */
+};
+
+/* A block of at least `size_bytes` at a multiple of `alignment`; zeroed if `zero`, and if the policy scrubs (then no
+ * block shows old bytes). NULL if there is no memory. */
+void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t alignment, bool zero);
+
+/* Frees the block that `large` was found to be. False if it was not live. */
+bool sj__large_free(const struct sj_policy *policy, struct sj_large *large);
+
+/* Changes the size in place, or moves the pages. The block's (possibly new) start, or NULL: nothing was changed. */
+void *sj__large_resize(const struct sj_policy *policy, struct sj_large *large, size_t size_bytes);
+
+/* The live block that contains `pointer`, also inside of it; NULL if none does. For reports: may take long. */
+struct sj_large *sj__large_containing(const void *pointer);
+
+struct sj_large_counts {
+    uint64_t allocated_blocks;
+    uint64_t freed_blocks;
+    uint64_t allocated_bytes; /* whole pages */
+    uint64_t freed_bytes;
+    uint64_t scrubbed_bytes;  /* written with zeros */
+    uint64_t released_bytes;  /* paid by the kernel */
+    uint64_t guards_refused;
+};
+void sj__large_read_counts(struct sj_large_counts *out);
+
+void sj__large_lock_for_fork(void);
+void sj__large_unlock_after_fork(bool in_child);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, why, invariants, concurrency: see run.h.
+ */
+#include "span/run.h"
+
+#include "base/bits.h"
+#include "platform/lock.h"
+#include "platform/pages.h"
+
+enum {
+    BINS_A_DOUBLING_SHIFT = 2,
+    BIN_COUNT = 128, /* four a doubling, to 2^32 granules */
+    BIN_WORDS = BIN_COUNT / 64,
+    SEARCH_LIMIT = 8,           /* runs looked at in the bin that may hold smaller ones */
+    HELD_MIN_BYTES = 32 << 20,  /* free pages always kept for reuse */
+    HELD_WINDOW_FRACTION = 8    /* and this part of the window, if that is more */
+};
+
+struct run {
+    struct sj_span span; /* kind SJ_SPAN_RUN while free, SJ_SPAN_FREED in the pool of records */
+    size_t first_granule;
+    size_t granules;
+    struct run *next; /* in its bin, or in the pool */
+    struct run *previous;
+    uint32_t content; /* enum sj_run_content */
+    uint32_t unused;
+};
+
+struct bins {
+    uint64_t full[BIN_WORDS]; /* which bins have a run */
+    struct run *head[BIN_COUNT];
+};
+
+static struct sj_lock runs_lock = SJ_LOCK_INIT(SJ_RANK_RUNS);
+static struct bins bins_of[SJ_RUN_CONTENTS];
+static struct run *record_pool;
+static struct sj_run_bytes bytes_of;
+
+/* The bin whose runs have at least the size that `granules` rounds down to. */
+static unsigned bin_of(size_t granules)
+{
+    unsigned top = sj_highest_bit(granules);
+    if (top < BINS_A_DOUBLING_SHIFT)
+        return (unsigned)granules - 1;
+    unsigned quarter = (unsigned)(granules >> (top - BINS_A_DOUBLING_SHIFT)) & 3u;
+    unsigned bin = ((top - BINS_A_DOUBLING_SHIFT) << BINS_A_DOUBLING_SHIFT) + quarter + 3;
+    return bin < BIN_COUNT ? bin : BIN_COUNT - 1;
+}
+
+static struct run *record_new(void)
+{
+    struct run *run = record_pool;
+    if (run != NULL) {
+        record_pool = run->next;
+        return run;
+    }
+    return sj__arena_alloc(sizeof(struct run));
+}
+
+static void record_recycle(struct run *run)
+{
+    sj_store_relaxed_u32(&run->span.kind, SJ_SPAN_FREED);
+    run->next = record_pool;
+    record_pool = run;
+}
+
+static void bin_insert(struct run *run)
+{
+    struct bins *bins = &bins_of[run->content];
+    unsigned bin = bin_of(run->granules);
+    run->previous = NULL;
+    run->next = bins->head[bin];
+    if (run->next != NULL)
+        run->next->previous = run;
+    bins->head[bin] = run;
+    bins->full[bin / 64] |= (uint64_t)1 << (bin % 64);
+    bytes_of.held[run->content] += run->granules << SJ_GRANULE_SHIFT;
+
+    uint32_t entry = sj_window_entry_of(&run->span);
+    sj_store_relaxed_u32(&run->span.kind, SJ_SPAN_RUN);
+    sj_window_set(run->first_granule, entry);
+    sj_window_set(run->first_granule + run->granules - 1, entry);
+}
+
+static void bin_remove(struct run *run)
+{
+    struct bins *bins = &bins_of[run->content];
+    unsigned bin = bin_of(run->granules);
+    if (run->previous != NULL)
+        run->previous->next = run->next;
+    else
+        bins->head[bin] = run->next;
+    if (run->next != NULL)
+        run->next->previous = run->previous;
+    if (bins->head[bin] == NULL)
+        bins->full[bin / 64] &= ~((uint64_t)1 << (bin % 64));
+    bytes_of.held[run->content] -= run->granules << SJ_GRANULE_SHIFT;
+    sj_window_set(run->first_granule, SJ_ENTRY_FREED);
+    sj_window_set(run->first_granule + run->granules - 1, SJ_ENTRY_FREED);
+}
+
+/* The free run that has `granule` as its first (`forward`) or last granule, if there is one with this content. */
+static struct run *neighbour(size_t granule, bool forward, enum sj_run_content content)
+{
+    if (granule >= bytes_of.window >> SJ_GRANULE_SHIFT)
+        return NULL;
+    struct sj_span *span = sj_window_lookup(granule);
+    if (sj_load_relaxed_u32(&span->kind) != SJ_SPAN_RUN)
+        return NULL;
+    struct run *run = (struct run *)(void *)span;
+    size_t edge = forward ? run->first_granule : run->first_granule + run->granules - 1;
+    return edge == granule && run->content == content ? run : NULL;
+}
+
+/* Puts a free stretch into its bin, joined with neighbours of the same content. If no record can be had the stretch
+ * is lost to the allocator: a leak of address space under a kernel that refuses everything, not an error. */
+static void insert_joined(size_t first_granule, size_t granules, enum sj_run_content content)
+{
+    struct run *after = neighbour(first_granule + granules, true, content);
+    struct run *before = first_granule > 0 ? neighbour(first_granule - 1, false, content) : NULL;
+    if (after != NULL) {
+        bin_remove(after);
+        granules += after->granules;
+        record_recycle(after);
+    }
+    if (before != NULL) {
+        bin_remove(before);
+        before->granules += granules;
+        bin_insert(before);
+        return;
+    }
+    struct run *run = record_new();
+    if (run == NULL)
+        return;
+    run->first_granule = first_granule;
+    run->granules = granules;
+    run->content = (uint32_t)content;
+    bin_insert(run);
+}
+
+/* The first run of a bin above `bin`, all of whose runs are large enough. */
+static struct run *first_above(const struct bins *bins, unsigned bin)
+{
+    for (unsigned from = bin + 1; from < BIN_COUNT; from = (from / 64 + 1) * 64) {
+        uint64_t full = bins->full[from / 64] >> (from % 64);
+        if (full != 0)
+            return bins->head[from + sj_lowest_bit(full)];
+    }
+    return NULL;
+}
+
+static struct run *find_fit(enum sj_run_content content, size_t granules)
+{
+    const struct bins *bins = &bins_of[content];
+    unsigned bin = bin_of(granules);
+    unsigned looked = 0;
+    for (struct run *run = bins->head[bin]; run != NULL && looked < SEARCH_LIMIT; run = run->next, looked++)
+        if (run->granules >= granules)
+            return run;
+    return first_above(bins, bin);
+}
+
+/* Takes the first `granules` of a free run; the rest stays free. */
+static void carve(struct run *run, size_t granules)
+{
+    bin_remove(run);
+    if (run->granules > granules) {
+        run->first_granule += granules;
+        run->granules -= granules;
+        bin_insert(run);
+    } else {
+        record_recycle(run);
+    }
+}
+
+static bool take_any(size_t granules, size_t *first_granule, enum sj_run_content *content)
+{
+    for (unsigned kind = 0; kind < SJ_RUN_CONTENTS; kind++) {
+        struct run *run = find_fit((enum sj_run_content)kind, granules);
+        if (run != NULL) {
+            *first_granule = run->first_granule;
+            *content = (enum sj_run_content)kind;
+            carve(run, granules);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool grow(size_t granules)
+{
+    size_t first, grown;
+    if (!sj__window_grow(granules, &first, &grown))
+        return false;
+    bytes_of.window = (first + grown) << SJ_GRANULE_SHIFT;
+    insert_joined(first, grown, SJ_RUN_EMPTY);
+    return true;
+}
+
+/* Empties a stretch: by the kernel, or if that is refused with zeros. */
+static enum sj_run_content empty_pages(size_t first_granule, size_t granules)
+{
+    size_t bytes = granules << SJ_GRANULE_SHIFT;
+    if (!sj__pages_release(sj_window_address(first_granule), bytes))
+        return SJ_RUN_DIRTY;
+    bytes_of.released += bytes;
+    return SJ_RUN_EMPTY;
+}
+
+/* Empties all free runs that hold pages. */
+static size_t purge_locked(void)
+{
+    size_t given_bytes = 0;
+    for (unsigned content = SJ_RUN_DIRTY; content <= SJ_RUN_ZERO; content++) {
+        struct run *refused = NULL;
+        for (struct run *run; (run = first_above(&bins_of[content], (unsigned)-1)) != NULL;) {
+            bin_remove(run);
+            if (empty_pages(run->first_granule, run->granules) == SJ_RUN_EMPTY) {
+                given_bytes += run->granules << SJ_GRANULE_SHIFT;
+                insert_joined(run->first_granule, run->granules, SJ_RUN_EMPTY);
+                record_recycle(run);
+            } else {
+                run->next = refused;
+                refused = run;
+            }
+        }
+        while (refused != NULL) {
+            struct run *run = refused;
+            refused = run->next;
+            bin_insert(run);
+        }
+    }
+    return given_bytes;
+}
+
+bool sj__run_take(size_t granules, size_t *first_granule, enum sj_run_content *content)
+{
+    sj_assert(granules > 0);
+    sj__lock(&runs_lock);
+    bool taken = take_any(granules, first_granule, content) ||
+                 (grow(granules) && take_any(granules, first_granule, content)) ||
+                 (purge_locked() > 0 && take_any(granules, first_granule, content));
+    if (taken && *content == SJ_RUN_EMPTY)
+        bytes_of.refaulted += granules << SJ_GRANULE_SHIFT;
+    sj__unlock(&runs_lock);
+    return taken;
+}
+
+bool sj__run_take_at(size_t first_granule, size_t granules, enum sj_run_content *content)
+{
+    bool taken = false;
+    sj__lock(&runs_lock);
+    for (unsigned kind = 0; kind < SJ_RUN_CONTENTS && !taken; kind++) {
+        struct run *run = neighbour(first_granule, true, (enum sj_run_content)kind);
+        if (run != NULL && run->granules >= granules) {
+            *content = (enum sj_run_content)kind;
+            carve(run, granules);
+            taken = true;
+        }
+    }
+    sj__unlock(&runs_lock);
+    return taken;
+}
+
+void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content content)
+{
+    for (size_t i = 0; i < granules; i++)
+        sj_window_set(first_granule + i, SJ_ENTRY_FREED);
+    sj__lock(&runs_lock);
+    if (content != SJ_RUN_EMPTY) {
+        size_t held_bytes = bytes_of.held[SJ_RUN_DIRTY] + bytes_of.held[SJ_RUN_ZERO];
+        size_t fraction_bytes = bytes_of.window / HELD_WINDOW_FRACTION;
+        size_t allowed_bytes = fraction_bytes > HELD_MIN_BYTES ? fraction_bytes : HELD_MIN_BYTES;
+        if (held_bytes + (granules << SJ_GRANULE_SHIFT) > allowed_bytes &&
+            empty_pages(first_granule, granules) == SJ_RUN_EMPTY)
+            content = SJ_RUN_EMPTY;
+    }
+    insert_joined(first_granule, granules, content);
+    sj__unlock(&runs_lock);
+}
+
+size_t sj__run_purge(void)
+{
+    sj__lock(&runs_lock);
+    size_t given_bytes = purge_locked();
+    sj__unlock(&runs_lock);
+    return given_bytes;
+}
+
+void sj__run_read_bytes(struct sj_run_bytes *out)
+{
+    sj__lock(&runs_lock);
+    *out = bytes_of;
+    sj__unlock(&runs_lock);
+}
+
+void sj__run_lock_for_fork(void)
+{
+    sj__lock(&runs_lock);
+}
+
+void sj__run_unlock_after_fork(bool in_child)
+{
+    if (in_child)
+        sj__lock_reset(&runs_lock);
+    else
+        sj__unlock(&runs_lock);
+}

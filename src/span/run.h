@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: runs of free granules of the window: given out for slabs and large blocks, taken back, joined with their
+ * neighbours, and given back to the system.
+ *
+ * Why this way: two-level segregated fit by size (a bitmap of non-empty bins, four bins a doubling), so that every
+ * request is a few bit operations whatever the number of runs. Runs are kept apart by what their pages hold, because
+ * that decides what the next owner owes: a dirty run must be scrubbed, a zero one is ready, an empty one costs faults.
+ * Runs of different content are never joined but when memory is short; then all are emptied, and all are alike.
+ *
+ * Invariants: a free run's first and last granule name its record in the map; the others name "freed" or "unused".
+ * Two neighbouring free runs never have the same content. Records are recycled only as records of runs.
+ *
+ * Concurrency: one lock of rank RUNS, held for the bit operations; system calls on pages run under it only when
+ * memory is short. The byte counters are read without it.
+ */
+#ifndef SJ_SPAN_RUN_H
+#define SJ_SPAN_RUN_H
+
+#include "meta/window.h"
+
+enum sj_run_content {
+    SJ_RUN_DIRTY, /* pages hold whatever was last written */
+    SJ_RUN_ZERO,  /* pages are held and all zero */
+    SJ_RUN_EMPTY, /* no pages are held: reads as zero, costs a fault a page */
+    SJ_RUN_CONTENTS
+};
+
+/* Takes `granules` granules, dirty or zero ones first. On success says where they start and what they hold, and the map
+ * entries of the taken granules are the caller's to set. False: the kernel gives no more. */
+bool sj__run_take(size_t granules, size_t *first_granule, enum sj_run_content *content);
+
+/* Takes exactly the granules [first, first + granules) if all of them are one free run's first part. */
+bool sj__run_take_at(size_t first_granule, size_t granules, enum sj_run_content *content);
+
+/* Gives granules back. Their map entries are set to "freed". A run that holds pages is emptied at once while more than
+ * the allowed bytes are held. */
+void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content content);
+
+/* Gives all held pages back to the system. Returns the bytes that were given. */
+size_t sj__run_purge(void);
+
+struct sj_run_bytes {
+    size_t held[SJ_RUN_CONTENTS]; /* bytes of free runs by content */
+    size_t window;                /* bytes of the window in all */
+    uint64_t released;            /* bytes ever given back to the system */
+    uint64_t refaulted;           /* bytes taken from empty runs */
+};
+void sj__run_read_bytes(struct sj_run_bytes *out);
+
+void sj__run_lock_for_fork(void);
+void sj__run_unlock_after_fork(bool in_child);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, why, invariants, concurrency: see size_class.h.
+ */
+#include "span/size_class.h"
+
+#include "meta/window.h"
+
+enum {
+    LINEAR_MAX_BYTES = 128,        /* 16-byte steps up to here */
+    CLASSES_A_DOUBLING_SHIFT = 2,  /* four from there on */
+    SLAB_MIN_SLOTS = 8,            /* a slab of large slots takes more granules rather than fewer slots */
+    TAKE_MAX_BYTES = 32768,        /* a thread's group of slots spans at most this, so that random picks stay close */
+    TAKE_MIN_SLOTS = 8,
+    RICH_SLOTS = 8
+};
+
+struct sj_size_class sj__size_classes[SJ_CLASS_COUNT];
+uint8_t sj__class_of_step[SJ_SMALL_MAX_BYTES / SJ_SMALL_STEP_BYTES + 1];
+
+static uint32_t next_slot_bytes(uint32_t slot_bytes)
+{
+    if (slot_bytes < LINEAR_MAX_BYTES)
+        return slot_bytes + SJ_SMALL_STEP_BYTES;
+    uint32_t doubling_bytes = (uint32_t)1 << sj_highest_bit(slot_bytes);
+    return slot_bytes + (doubling_bytes >> CLASSES_A_DOUBLING_SHIFT);
+}
+
+static void lay_out_slab(struct sj_size_class *size_class)
+{
+    uint32_t slot_bytes = size_class->slot_bytes;
+    uint32_t granules = 1;
+    while (granules * SJ_GRANULE_BYTES / slot_bytes < SLAB_MIN_SLOTS)
+        granules *= 2;
+    uint32_t slots = granules * SJ_GRANULE_BYTES / slot_bytes;
+    uint32_t take_slots = SJ_WORD_BITS;
+    while (take_slots > TAKE_MIN_SLOTS && take_slots * slot_bytes > TAKE_MAX_BYTES)
+        take_slots /= 2;
+    size_class->granules = (uint16_t)granules;
+    size_class->slots = (uint16_t)slots;
+    size_class->words = (uint16_t)((slots + SJ_WORD_BITS - 1) / SJ_WORD_BITS);
+    size_class->take_slots = (uint8_t)take_slots;
+    size_class->rich_slots = (uint8_t)(take_slots / 4 < RICH_SLOTS ? take_slots / 4 : RICH_SLOTS);
+    size_class->reciprocal = (((uint64_t)1 << SJ_RECIPROCAL_SHIFT) + slot_bytes - 1) / slot_bytes;
+}
+
+void sj__size_classes_start(void)
+{
+    uint32_t slot_bytes = SJ_SMALL_STEP_BYTES;
+    sj__size_classes[SJ_CLASS_ZERO].slot_bytes = slot_bytes;
+    lay_out_slab(&sj__size_classes[SJ_CLASS_ZERO]);
+    size_t step = 1; /* entry 0 of the table, size 0, stays class 0 */
+    for (unsigned index = 1; index < SJ_CLASS_COUNT; index++) {
+        struct sj_size_class *size_class = &sj__size_classes[index];
+        size_class->slot_bytes = slot_bytes;
+        size_class->usable_bytes = slot_bytes;
+        lay_out_slab(size_class);
+        while (step <= slot_bytes / SJ_SMALL_STEP_BYTES)
+            sj__class_of_step[step++] = (uint8_t)index;
+        slot_bytes = next_slot_bytes(slot_bytes);
+    }
+}
+
+unsigned sj__class_of_aligned(size_t size_bytes, size_t alignment)
+{
+    if (size_bytes > SJ_SMALL_MAX_BYTES || alignment > SJ_SMALL_MAX_BYTES)
+        return 0;
+    unsigned index = sj_class_of(size_bytes == 0 ? 1 : size_bytes);
+    while (index < SJ_CLASS_COUNT && (sj__size_classes[index].slot_bytes & (alignment - 1)) != 0)
+        index++;
+    return index < SJ_CLASS_COUNT ? index : 0;
+}

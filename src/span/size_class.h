@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: the size classes of small objects, and the arithmetic of their slots.
+ *
+ * Why this way: 16-byte steps to 128 bytes, then four classes a doubling to 32 KiB: at most 25 % of a slot is wasted and
+ * 11 % on average over sizes. The class of a size is one load from a table. The slot of an address is one multiplication
+ * by a 40-bit reciprocal, exact for every offset in a slab (tested exhaustively), so an interior pointer is found by
+ * multiplying back. Every class that is a multiple of A serves alignment A, since slabs begin at 64 KiB boundaries.
+ *
+ * Invariants: class 0 is for zero-sized objects: 16-byte slots in inaccessible pages. Classes 1.. rise in size.
+ * Slabs are whole granules; a slab holds at most SJ_SLAB_MAX_WORDS * 64 slots.
+ *
+ * Concurrency: constant after sj__size_classes_start.
+ */
+#ifndef SJ_SPAN_SIZE_CLASS_H
+#define SJ_SPAN_SIZE_CLASS_H
+
+#include "base/bits.h"
+
+enum {
+    SJ_SMALL_STEP_BYTES = 16,
+    SJ_SMALL_MAX_BYTES = 32768,
+    SJ_CLASS_ZERO = 0,
+    SJ_CLASS_COUNT = 41,
+    SJ_SLAB_MAX_WORDS = 64,
+    SJ_RECIPROCAL_SHIFT = 40
+};
+
+struct sj_size_class {
+    uint64_t reciprocal;     /* ceil(2^40 / slot_bytes) */
+    uint32_t slot_bytes;     /* a multiple of 16 */
+    uint32_t usable_bytes;   /* what the program may use: slot_bytes, or 0 for class 0 */
+    uint16_t slots;          /* slots a slab */
+    uint16_t words;          /* 64-slot words a slab */
+    uint16_t granules;       /* 64 KiB granules a slab */
+    uint8_t take_slots;      /* how many neighbouring slots a thread takes at once: a power of two, 8 to 64 */
+    uint8_t rich_slots;      /* a group with fewer free slots is not taken while a fuller one is there */
+};
+
+extern struct sj_size_class sj__size_classes[SJ_CLASS_COUNT];
+
+/* Class of each size, in steps of 16 bytes: entry (size + 15) / 16. */
+extern uint8_t sj__class_of_step[SJ_SMALL_MAX_BYTES / SJ_SMALL_STEP_BYTES + 1];
+
+void sj__size_classes_start(void);
+
+/* The class for `size_bytes`, which is at most SJ_SMALL_MAX_BYTES. */
+SJ_ALWAYS_INLINE unsigned sj_class_of(size_t size_bytes)
+{
+    return sj__class_of_step[(size_bytes + (SJ_SMALL_STEP_BYTES - 1)) / SJ_SMALL_STEP_BYTES];
+}
+
+/* The smallest class that holds `size_bytes` at a multiple of `alignment` (a power of two); 0 if none does.
+ * A size of zero counts as one byte. */
+unsigned sj__class_of_aligned(size_t size_bytes, size_t alignment);
+
+/* The slot that contains the byte at `offset_bytes` of a slab. */
+SJ_ALWAYS_INLINE unsigned sj_slot_of(uint64_t reciprocal, size_t offset_bytes)
+{
+    return (unsigned)((offset_bytes * reciprocal) >> SJ_RECIPROCAL_SHIFT);
+}
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, why, invariants, concurrency: see slab.h.
+ */
+#include "span/slab.h"
+
+#include "platform/lock.h"
+#include "platform/pages.h"
+#include "span/run.h"
+#include "span/scrub.h"
+
+static struct sj_lock pool_lock = SJ_LOCK_INIT(SJ_RANK_LARGE);
+static struct sj_slab *pool_of[SJ_CLASS_COUNT]; /* records of closed slabs, by class */
+
+static struct sj_slab *record_new(unsigned class_index)
+{
+    const struct sj_size_class *size_class = &sj__size_classes[class_index];
+    size_t planes_bytes = size_class->words * sizeof(struct sj_word);
+    size_t remote_offset = sj_round_up(sizeof(struct sj_slab) + planes_bytes, SJ_CACHE_LINE_BYTES);
+    size_t remote_bytes = sizeof(struct sj_remote) + size_class->words * sizeof(struct sj_atomic_u64);
+    char *record = sj__arena_alloc(remote_offset + remote_bytes);
+    if (record == NULL)
+        return NULL;
+    struct sj_slab *slab = (struct sj_slab *)(void *)record;
+    slab->remote = (struct sj_remote *)(void *)(record + remote_offset);
+    slab->class_index = (uint8_t)class_index;
+    slab->slot_bytes = size_class->slot_bytes;
+    slab->reciprocal = size_class->reciprocal;
+    slab->slots = size_class->slots;
+    slab->words = size_class->words;
+    return slab;
+}
+
+static struct sj_slab *record_get(unsigned class_index)
+{
+    sj__lock(&pool_lock);
+    struct sj_slab *slab = pool_of[class_index];
+    if (slab != NULL)
+        pool_of[class_index] = slab->next;
+    sj__unlock(&pool_lock);
+    return slab != NULL ? slab : record_new(class_index);
+}
+
+static void record_put(struct sj_slab *slab)
+{
+    sj__lock(&pool_lock);
+    slab->next = pool_of[slab->class_index];
+    pool_of[slab->class_index] = slab;
+    sj__unlock(&pool_lock);
+}
+
+static void reset_planes(struct sj_slab *slab, bool dirty)
+{
+    unsigned slots_left = slab->slots;
+    for (unsigned w = 0; w < slab->words; w++) {
+        uint64_t all = sj_low_mask(slots_left);
+        slots_left -= slots_left < SJ_WORD_BITS ? slots_left : SJ_WORD_BITS;
+        struct sj_word *word = &slab->planes[w];
+        sj_word_write(&word->live, 0);
+        sj_word_write(&word->available, all);
+        sj_word_write(&word->dirty, dirty ? all : 0);
+        sj_word_write(&word->freed, 0);
+    }
+}
+
+struct sj_slab *sj__slab_open(unsigned class_index, void *owner, uint8_t stamp, bool accessible)
+{
+    struct sj_slab *slab = record_get(class_index);
+    if (slab == NULL)
+        return NULL;
+    size_t granules = sj__size_classes[class_index].granules;
+    enum sj_run_content content;
+    if (!sj__run_take(granules, &slab->first_granule, &content)) {
+        record_put(slab);
+        return NULL;
+    }
+    slab->base = sj_window_address(slab->first_granule);
+    if (!accessible) /* refused: the objects stay distinct, if not unusable */
+        (void)sj__pages_guard(slab->base, granules << SJ_GRANULE_SHIFT);
+    slab->clean_start = content != SJ_RUN_DIRTY;
+    slab->stamp = stamp;
+    slab->used = 0;
+    slab->trigger = 0;
+    slab->cursor = 0;
+    reset_planes(slab, !slab->clean_start);
+    sj_store_relaxed_u32(&slab->span.kind, SJ_SPAN_SLAB);
+    sj_store_release_ptr(&slab->span.owner, owner); /* pairs with the load in heap/remote.c */
+    uint32_t entry = sj_window_entry_of(&slab->span);
+    for (size_t i = 0; i < granules; i++)
+        sj_window_set(slab->first_granule + i, entry);
+    return slab;
+}
+
+bool sj__slab_is_idle(const struct sj_slab *slab)
+{
+    uint64_t busy = 0;
+    for (unsigned w = 0; w < slab->words; w++)
+        busy |= slab->planes[w].live | sj_load_acquire_u64(&slab->remote->bits[w]); /* pairs with the remote claim */
+    return busy == 0;
+}
+
+void sj__slab_close(struct sj_slab *slab)
+{
+    uint64_t dirty = 0;
+    for (unsigned w = 0; w < slab->words; w++)
+        dirty |= slab->planes[w].dirty;
+    enum sj_run_content content = dirty != 0 ? SJ_RUN_DIRTY : SJ_RUN_ZERO;
+    size_t granules = sj__size_classes[slab->class_index].granules;
+    if (slab->class_index == SJ_CLASS_ZERO) {
+        (void)sj__pages_unguard(slab->base, granules << SJ_GRANULE_SHIFT);
+        content = SJ_RUN_EMPTY;
+    }
+    sj_store_relaxed_u32(&slab->span.kind, SJ_SPAN_FREED);
+    sj_store_release_ptr(&slab->span.owner, NULL); /* pairs with the load in heap/remote.c */
+    sj__run_give(slab->first_granule, granules, content);
+    record_put(slab);
+}
+
+/* The available slots of group `index`; a word holds 64 / take_slots groups. */
+static uint64_t group_bits(const struct sj_slab *slab, unsigned index, unsigned take_slots, struct sj_group *group)
+{
+    unsigned groups_a_word = SJ_WORD_BITS / take_slots;
+    group->word_index = index / groups_a_word;
+    group->first_slot = index % groups_a_word * take_slots;
+    group->bits = slab->planes[group->word_index].available & (sj_low_mask(take_slots) << group->first_slot);
+    return group->bits;
+}
+
+bool sj__slab_take(struct sj_slab *slab, bool rich_only, struct sj_group *group)
+{
+    const struct sj_size_class *size_class = &sj__size_classes[slab->class_index];
+    unsigned take_slots = size_class->take_slots;
+    unsigned groups = (slab->slots + take_slots - 1) / take_slots;
+    unsigned index = slab->cursor;
+    unsigned best_count = 0;
+    struct sj_group candidate;
+    for (unsigned looked = 0; looked < groups; looked++, index = index + 1 < groups ? index + 1 : 0) {
+        unsigned count = sj_count_bits(group_bits(slab, index, take_slots, &candidate));
+        if (count <= best_count)
+            continue;
+        best_count = count;
+        *group = candidate;
+        slab->cursor = (uint16_t)(index + 1 < groups ? index + 1 : 0);
+        if (count >= size_class->rich_slots)
+            break;
+    }
+    if (best_count == 0 || (rich_only && best_count < size_class->rich_slots))
+        return false;
+    sj_word_clear(&slab->planes[group->word_index].available, group->bits);
+    slab->used += best_count;
+    return true;
+}
+
+size_t sj__slab_pay(struct sj_slab *slab, const struct sj_group *group)
+{
+    struct sj_word *word = &slab->planes[group->word_index];
+    uint64_t owing = word->dirty & group->bits;
+    if (owing == 0)
+        return 0;
+    char *word_start = slab->base + (size_t)group->word_index * SJ_WORD_BITS * slab->slot_bytes;
+    size_t paid_bytes = 0;
+    for (uint64_t left = owing; left != 0;) {
+        unsigned first = sj_lowest_bit(left);
+        uint64_t from_first = ~(left >> first);
+        unsigned length = from_first == 0 ? SJ_WORD_BITS : sj_lowest_bit(from_first);
+        size_t bytes = (size_t)length * slab->slot_bytes;
+        sj__scrub_bytes(word_start + (size_t)first * slab->slot_bytes, bytes);
+        paid_bytes += bytes;
+        left &= ~(sj_low_mask(length) << first);
+    }
+    sj_word_clear(&word->dirty, owing);
+    return paid_bytes;
+}
+
+void sj__slab_lock_for_fork(void)
+{
+    sj__lock(&pool_lock);
+}
+
+void sj__slab_unlock_after_fork(bool in_child)
+{
+    if (in_child)
+        sj__lock_reset(&pool_lock);
+    else
+        sj__unlock(&pool_lock);
+}

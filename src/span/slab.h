@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: a slab, a run of equal slots, and its state, which lies in the metadata arena.
+ *
+ *     struct sj_slab          one cache line that every free of its slots reads
+ *                             one cache line that only slow paths read
+ *     struct sj_word[words]   four planes for each 64 slots: live, available, dirty, freed     written by the owner only
+ *     struct sj_remote        link, queued flag, one word of remote bits for each 64 slots     written by anybody
+ *
+ * Why this way: nothing of the allocator's lies in or next to user memory, so nothing a program overflows can reach
+ * it, and an untouched slot stays untouched. The four planes of a word share one half cache line: an allocation or
+ * a free touches one line of state. What other threads write lies in lines of its own.
+ *
+ * The planes, for a slot:
+ *     live       the program has it. Set at hand-out, cleared at free or at the fold of a remote free.
+ *     available  it can be taken by the owner. A slot a thread has taken but not handed out is neither.
+ *     dirty      it owes a scrub: free, and may hold old bytes. Not dirty and not live: it reads as zero.
+ *     freed      it has been freed since the slab was opened. For the reports: tells a double free from a wild one.
+ *
+ * Invariants: live and available are never both set. `used` counts the slots that are not available. Remote bits are
+ * zero when a slab is closed. A record is recycled for slabs of the same class only; its link and queued flag live on
+ * (a thread may still be about to queue it, see heap/remote.h).
+ *
+ * Concurrency: the owner's thread writes slab and planes, its slow paths under the heap's lock. Other threads read
+ * owner, base, reciprocal, slot_bytes, class_index and the live plane, and write struct sj_remote by atomics.
+ */
+#ifndef SJ_SPAN_SLAB_H
+#define SJ_SPAN_SLAB_H
+
+#include "meta/window.h"
+#include "policy/policy.h"
+#include "span/size_class.h"
+
+struct sj_word {
+    uint64_t live;
+    uint64_t available;
+    uint64_t dirty;
+    uint64_t freed;
+};
+
+struct sj_slab;
+
+struct sj_remote {
+    struct sj_atomic_ptr next;   /* struct sj_slab *: link in an owner's queue; whoever set `queued` writes it */
+    struct sj_atomic_u32 queued; /* 1 while the slab is in a queue, or about to be */
+    uint32_t unused;
+    struct sj_atomic_u64 bits[]; /* 1: freed by another thread and not yet folded */
+};
+
+enum sj_slab_place {
+    SJ_SLAB_CURRENT, /* its owner takes from it */
+    SJ_SLAB_PARTIAL, /* in its bin's list */
+    SJ_SLAB_FULL     /* in no list; comes back when enough of its slots are free */
+};
+
+struct sj_slab {
+    struct sj_span span; /* owner: struct sj_heap * */
+    char *base;
+    uint64_t reciprocal;
+    uint32_t slot_bytes;
+    uint8_t class_index;
+    uint8_t stamp; /* level of the policy it was opened under */
+    uint8_t place; /* enum sj_slab_place */
+    uint8_t unused;
+    uint32_t used;    /* slots not available */
+    uint32_t trigger; /* a free that brings `used` down to this or below takes the slow path */
+    struct sj_remote *remote;
+
+    SJ_CACHE_ALIGNED struct sj_slab *next; /* in its bin's list, or in the pool of records */
+    struct sj_slab *previous;
+    size_t first_granule;
+    uint32_t slots;
+    uint16_t words;
+    uint16_t cursor; /* group the next search begins at: the one longest without a take */
+    bool clean_start; /* its pages were zero when it was opened */
+
+    SJ_CACHE_ALIGNED struct sj_word planes[];
+};
+
+_Static_assert(offsetof(struct sj_slab, next) == SJ_CACHE_LINE_BYTES, "a free reads one line of the slab");
+
+/* A group of free slots, taken out of a slab: at most 64 neighbours. */
+struct sj_group {
+    uint64_t bits;
+    unsigned word_index;
+    unsigned first_slot; /* within the word */
+};
+
+/* Opens a slab of a class for `owner`. NULL if there is no memory. `accessible` false: its pages are made to fault. */
+struct sj_slab *sj__slab_open(unsigned class_index, void *owner, uint8_t stamp, bool accessible);
+
+/* Closes a slab that has no live slot; its memory goes back to the runs. */
+void sj__slab_close(struct sj_slab *slab);
+
+/* True if no slot is live and no remote bit is set. */
+bool sj__slab_is_idle(const struct sj_slab *slab);
+
+/* Takes the next group of available slots. With `rich_only`, false if every group is poor (see size_class.h). */
+bool sj__slab_take(struct sj_slab *slab, bool rich_only, struct sj_group *group);
+
+/* Scrubs those of a group's slots that are dirty, in address order. Returns the bytes paid. */
+size_t sj__slab_pay(struct sj_slab *slab, const struct sj_group *group);
+
+void sj__slab_lock_for_fork(void);
+void sj__slab_unlock_after_fork(bool in_child);
+
+#endif
