@@ -17,7 +17,7 @@
 
 #include "policy/policy.h"
 
-enum sj_option_source { SJ_SOURCE_LINKED, SJ_SOURCE_FILE, SJ_SOURCE_ENVIRONMENT };
+enum sj_option_source { SJ_SOURCE_LINKED, SJ_SOURCE_FILE, SJ_SOURCE_ENVIRONMENT, SJ_SOURCE_COMMAND };
 
 enum sj_option_kind { SJ_OPTION_LEVEL, SJ_OPTION_CHOICE, SJ_OPTION_SEED };
 

@@ -28,7 +28,8 @@ struct reading {
 
 static const char *source_name(enum sj_option_source source)
 {
-    static const char *const names[] = { "scrubjay_default_options", "/etc/scrubjay.conf", "SCRUBJAY_OPTIONS" };
+    static const char *const names[] = { "scrubjay_default_options", "/etc/scrubjay.conf", "SCRUBJAY_OPTIONS",
+                                         "the command line" };
     return names[source];
 }
 

@@ -24,6 +24,7 @@ enum sj_status_state {
     SJ_STATE_LOADED,   /* mapped, but not started: nothing has been allocated and no constructor has run */
     SJ_STATE_ON,       /* serves the process */
     SJ_STATE_DISABLED, /* SCRUBJAY_DISABLE: calls go to the next allocator */
+    SJ_STATE_SHADOWED, /* another definition of malloc comes first in search order: calls don't reach this one */
     SJ_STATE_ASIDE     /* stepped aside for another tool that needs the allocator's place */
 };
 

@@ -39,7 +39,7 @@ void sj__status_publish(enum sj_status_state state, const char *release, const s
 
 void sj__status_banner(void)
 {
-    static const char *const states[] = { "loaded", "on", "disabled", "aside" };
+    static const char *const states[] = { "loaded", "on", "disabled", "shadowed", "aside" };
     char buffer[BANNER_BYTES];
     struct sj_text line;
     sj__format_start(&line, buffer, sizeof buffer);

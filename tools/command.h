@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: the subcommands, their exit statuses, and how the command speaks.
+ *
+ * Why this way: one file a subcommand, one row a subcommand in main.c.
+ *
+ * Invariants: messages about what went wrong go to stderr and begin with `scrubjay SUBCOMMAND: `; answers go to stdout.
+ *
+ * Concurrency: one thread.
+ */
+#ifndef SJ_TOOLS_COMMAND_H
+#define SJ_TOOLS_COMMAND_H
+
+#include "base/compiler.h"
+
+/* Exit statuses. Those of `run` are env(1)'s, so that the program's own can be told from ours. */
+enum {
+    SJ_EXIT_GOOD = 0,
+    SJ_EXIT_NOT_ON = 1, /* verify: it is not on */
+    SJ_EXIT_USAGE = 2,  /* wrong arguments; verify: cannot tell */
+    SJ_EXIT_CANNOT_TELL = 2,
+    SJ_EXIT_RUN_FAILED = 125,
+    SJ_EXIT_RUN_REFUSED = 126, /* the program was found and cannot be run */
+    SJ_EXIT_RUN_MISSING = 127  /* the program was not found */
+};
+
+/* Each takes its own name as argv[0] and returns an exit status. */
+int sj__command_run(int argc, char **argv);
+int sj__command_explain(int argc, char **argv);
+int sj__command_verify(int argc, char **argv);
+
+/* Who speaks, for the messages: "scrubjay run"; kept, not copied. */
+void sj__message_start(const char *name);
+
+/* One line on stderr: `scrubjay run: ...`. */
+void sj__message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Does a word of the user's look like a misspelling of `name`? */
+bool sj__message_resembles(const char *word, const char *name);
+
+#endif

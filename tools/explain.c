@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: `scrubjay explain`: the options, the levels and the reports in words.
+ *
+ * Why this way: it prints the tables the library is compiled from, so it can't say anything else than what is done.
+ *
+ * Invariants: lines are at most 80 columns, so that the answer can be read in any terminal and pasted anywhere.
+ *
+ * Concurrency: one thread.
+ */
+#include "command.h"
+#include "option_texts.h"
+#include "report/catalogue.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS = 80, LABEL_COLUMNS = 12, VALUE_BYTES = 32 };
+
+/* Prints `label`, and `text` in a column beside it, broken at blanks. */
+static void print_labelled(const char *label, const char *text)
+{
+    size_t column = (size_t)printf("  %-*s", LABEL_COLUMNS, label);
+    bool first = true;
+    while (*text != '\0') {
+        const size_t length = strcspn(text, " ");
+        if (!first && column + 1 + length > COLUMNS)
+            column = (size_t)printf("\n  %-*s", LABEL_COLUMNS, "") - 1;
+        else if (!first)
+            column += (size_t)printf(" ");
+        column += (size_t)printf("%.*s", (int)length, text);
+        first = false;
+        text += length;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+static void print_levels(void)
+{
+    printf("%-10s", "option");
+    for (unsigned level = 0; level <= SJ_LEVEL_MAX; level++)
+        printf(" %u%-9s", level, level == SJ_LEVEL_DEFAULT ? " default" : "");
+    puts(" defends against");
+    for (size_t i = 0; i < sj__options_count; i++) {
+        if (!sj__option_is_in_levels(&sj__options_table[i]))
+            continue;
+        const char *threat = sj__option_texts[i].threat;
+        printf("%-10s", sj__options_table[i].name);
+        for (unsigned level = 0; level <= SJ_LEVEL_MAX; level++) {
+            char value[VALUE_BYTES];
+            sj__option_at_level(i, level, value, sizeof value);
+            printf(" %-10s", value);
+        }
+        printf(" %.*s\n", (int)strcspn(threat, ":"), threat);
+    }
+    puts("\nAt every level: no allocator data in or next to the program's memory, every pointer\n"
+         "given back is checked, a double free is found at the second free.");
+}
+
+static void print_option(size_t index)
+{
+    const struct sj_option *option = &sj__options_table[index];
+    const struct sj_option_text *text = &sj__option_texts[index];
+    char levels[128] = "";
+    printf("%s=%s\n", option->name, option->values);
+    print_labelled("what", text->summary);
+    if (text->threat[0] != '\0')
+        print_labelled("threat", text->threat);
+    print_labelled("cost", text->cost);
+    for (unsigned level = 0; level <= SJ_LEVEL_MAX && option->kind == SJ_OPTION_CHOICE; level++) {
+        char value[VALUE_BYTES];
+        sj__option_at_level(index, level, value, sizeof value);
+        const size_t used = strlen(levels);
+        snprintf(levels + used, sizeof levels - used, "%slevel %u %s", level > 0 ? ", " : "", level, value);
+    }
+    if (levels[0] != '\0')
+        print_labelled("default", levels);
+    if (option->kind == SJ_OPTION_LEVEL)
+        printf("  %-*s%d\n", LABEL_COLUMNS, "default", SJ_LEVEL_DEFAULT);
+    if (text->detail[0] != '\0')
+        print_labelled("", text->detail);
+}
+
+static void print_report(const struct sj_report_entry *entry)
+{
+    printf("SJ-%03u %s\n", entry->number, entry->title);
+    print_labelled("cause", entry->cause);
+    print_labelled("what to do", entry->remedy);
+}
+
+static void print_options(void)
+{
+    for (size_t i = 0; i < sj__options_count; i++) {
+        print_option(i);
+        putchar('\n');
+    }
+    puts("Options are set as SCRUBJAY_OPTIONS=\"key=value,key=value\", by `scrubjay run -o`, in\n"
+         "/etc/scrubjay.conf, or by a scrubjay_default_options linked into the program. The\n"
+         "manual page scrubjay-options(7) says which of them wins.");
+}
+
+static void print_reports(void)
+{
+    for (size_t i = 0; i < sj__report_catalogue_count; i++) {
+        print_report(&sj__report_catalogue[i]);
+        putchar('\n');
+    }
+}
+
+static void print_overview(void)
+{
+    puts("Options (`scrubjay explain NAME` says more, `scrubjay explain levels` shows the levels):\n");
+    for (size_t i = 0; i < sj__options_count; i++)
+        printf("  %-9s %s\n", sj__options_table[i].name, sj__option_texts[i].summary);
+    puts("\nReports (`scrubjay explain SJ-004` says more):\n");
+    for (size_t i = 0; i < sj__report_catalogue_count; i++)
+        printf("  SJ-%03u    %s\n", sj__report_catalogue[i].number, sj__report_catalogue[i].title);
+}
+
+/* The report meant by "SJ-004", "sj-4" or "4", or NULL. */
+static const struct sj_report_entry *find_report(const char *word)
+{
+    char *end;
+    if (strncmp(word, "SJ-", 3) == 0 || strncmp(word, "sj-", 3) == 0)
+        word += 3;
+    const unsigned long number = strtoul(word, &end, 10);
+    for (size_t i = 0; end != word && *end == '\0' && i < sj__report_catalogue_count; i++) {
+        if (sj__report_catalogue[i].number == number)
+            return &sj__report_catalogue[i];
+    }
+    return NULL;
+}
+
+static int refuse(const char *word)
+{
+    static const char *const topics[] = { "options", "levels", "reports" };
+    const char *meant = NULL;
+    for (size_t i = 0; i < sizeof topics / sizeof topics[0] && meant == NULL; i++)
+        meant = sj__message_resembles(word, topics[i]) ? topics[i] : NULL;
+    for (size_t i = 0; i < sj__options_count && meant == NULL; i++)
+        meant = sj__message_resembles(word, sj__options_table[i].name) ? sj__options_table[i].name : NULL;
+    sj__message("no option, report or topic is called %s", word);
+    if (meant != NULL)
+        fprintf(stderr, "Did you mean `scrubjay explain %s`?\n", meant);
+    else
+        fputs("`scrubjay explain` lists what there is.\n", stderr);
+    return SJ_EXIT_USAGE;
+}
+
+static int explain_word(const char *word)
+{
+    const size_t length = strcspn(word, "="); /* "scrub=free" asks about scrub */
+    const struct sj_option *option = sj__options_find(word, length);
+    const struct sj_report_entry *entry = find_report(word);
+    if (option != NULL)
+        print_option((size_t)(option - sj__options_table));
+    else if (entry != NULL)
+        print_report(entry);
+    else if (strcmp(word, "levels") == 0)
+        print_levels();
+    else if (strcmp(word, "options") == 0)
+        print_options();
+    else if (strcmp(word, "reports") == 0)
+        print_reports();
+    else
+        return refuse(word);
+    return SJ_EXIT_GOOD;
+}
+
+int sj__command_explain(int argc, char **argv)
+{
+    static const struct option options[] = { { "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 } };
+    int status = SJ_EXIT_GOOD;
+    const int option = getopt_long(argc, argv, "h", options, NULL);
+    if (option != -1) {
+        fputs("usage: scrubjay explain [OPTION | SJ-NNN | options | levels | reports]...\n",
+              option == 'h' ? stdout : stderr);
+        return option == 'h' ? SJ_EXIT_GOOD : SJ_EXIT_USAGE;
+    }
+    if (optind == argc)
+        print_overview();
+    for (int i = optind; i < argc; i++) {
+        const int answer = explain_word(argv[i]);
+        status = answer != SJ_EXIT_GOOD ? answer : status;
+        if (i + 1 < argc)
+            putchar('\n');
+    }
+    return status;
+}
