@@ -65,4 +65,5 @@ if(SJ_COLD_SOURCES)
     set_source_files_properties(${SJ_COLD_SOURCES} PROPERTIES COMPILE_OPTIONS -fstack-protector-strong)
 endif()
 # Exceptions thrown by a new-handler, or by operator new itself, pass through these functions.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/front/operators.c PROPERTIES COMPILE_OPTIONS -fexceptions)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/front/operators.c ${PROJECT_SOURCE_DIR}/src/front/cxx_runtime.c
+    PROPERTIES COMPILE_OPTIONS -fexceptions)

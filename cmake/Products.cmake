@@ -3,14 +3,15 @@
 # What: libscrubjay.so, libscrubjay.a and how they are installed.
 # Why this way: what a packager needs is here and nowhere else: soname, version script, pkg-config, CMake package.
 
-set(SJ_ALL_OBJECTS $<TARGET_OBJECTS:scrubjay_core>)
-if(SJ_NAMES_SOURCES)
-    add_library(scrubjay_names OBJECT ${SJ_NAMES_SOURCES})
-    target_link_libraries(scrubjay_names PRIVATE sj_library_flags)
-    list(APPEND SJ_ALL_OBJECTS $<TARGET_OBJECTS:scrubjay_names>)
-endif()
+# The standard names are compiled twice: the shared library must load without a C++ runtime and refers to it weakly; out
+# of a static runtime only a strong reference pulls what operator new needs to throw (see src/platform/cxx.h).
+add_library(scrubjay_names OBJECT ${SJ_NAMES_SOURCES})
+target_link_libraries(scrubjay_names PRIVATE sj_library_flags)
+add_library(scrubjay_names_archive OBJECT ${SJ_NAMES_SOURCES})
+target_link_libraries(scrubjay_names_archive PRIVATE sj_library_flags)
+target_compile_definitions(scrubjay_names_archive PRIVATE SJ_CXX_RUNTIME_LINKED)
 
-add_library(scrubjay_shared SHARED ${SJ_ALL_OBJECTS})
+add_library(scrubjay_shared SHARED $<TARGET_OBJECTS:scrubjay_core> $<TARGET_OBJECTS:scrubjay_names>)
 set_target_properties(scrubjay_shared PROPERTIES
     OUTPUT_NAME scrubjay
     EXPORT_NAME scrubjay
@@ -27,7 +28,7 @@ target_link_options(scrubjay_shared PRIVATE
     -Wl,--as-needed -Wl,--build-id)
 target_link_libraries(scrubjay_shared PRIVATE sj_library_flags Threads::Threads)
 
-add_library(scrubjay_static STATIC ${SJ_ALL_OBJECTS})
+add_library(scrubjay_static STATIC $<TARGET_OBJECTS:scrubjay_core> $<TARGET_OBJECTS:scrubjay_names_archive>)
 set_target_properties(scrubjay_static PROPERTIES
     OUTPUT_NAME scrubjay
     EXPORT_NAME scrubjay_static

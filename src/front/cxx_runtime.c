@@ -61,12 +61,11 @@ static SJ_COLD void *cxx_find(void *scope, const char *name)
 
 static void (*cxx_handler(void))(void)
 {
-    if (_ZSt15get_new_handlerv != NULL)
-        return _ZSt15get_new_handlerv();
+    void (*(*get)(void))(void) = _ZSt15get_new_handlerv;
 
-    uintptr_t found = (uintptr_t)cxx_find(RTLD_DEFAULT, "_ZSt15get_new_handlerv");
-
-    return found != 0 ? ((void (*(*)(void))(void))found)() : NULL;
+    if (get == NULL)
+        get = (void (*(*)(void))(void))(uintptr_t)cxx_find(RTLD_DEFAULT, "_ZSt15get_new_handlerv");
+    return get != NULL ? get() : NULL;
 }
 
 SJ_COLD bool sj__cxx_has_handler(void)
