@@ -100,8 +100,8 @@ static void read_segments(struct view view, const Elf64_Ehdr *header, struct sj_
         facts->is_dynamic |= segment->p_type == PT_DYNAMIC;
         if (segment->p_type == PT_INTERP) {
             facts->has_loader = true;
-            snprintf(facts->interpreter, sizeof facts->interpreter, "%.*s", (int)segment->p_filesz,
-                     (const char *)content);
+            const size_t room = sizeof facts->interpreter - 1;
+            memcpy(facts->interpreter, content, segment->p_filesz < room ? segment->p_filesz : room);
         } else if (segment->p_type == PT_LOAD && (segment->p_flags & PF_W) != 0) {
             facts->holds_status |= sj__elf_find_status(content, segment->p_filesz) != SIZE_MAX;
         }

@@ -34,6 +34,11 @@ void sj__status_publish(enum sj_status_state state, const char *release, const s
     sj__options_print(settings, status.options, sizeof status.options);
     status.process = sj__process_id();
     status.self = (uint64_t)(uintptr_t)&status;
+    sj__status_amend(state);
+}
+
+void sj__status_amend(enum sj_status_state state)
+{
     __atomic_store_n(&status.state, (uint32_t)state, __ATOMIC_RELEASE); /* pairs with the read of another process */
 }
 

@@ -6,7 +6,7 @@
  *
  * Invariants: the block is in initialised, writable data, where a reader looks for it.
  *
- * Concurrency: sj__status_publish is called once, at start.
+ * Concurrency: sj__status_publish is called once, at start; sj__status_amend after it, by one thread.
  */
 #ifndef SJ_REPORT_STATUS_H
 #define SJ_REPORT_STATUS_H
@@ -15,6 +15,10 @@
 
 /* Says what became of the start. `release` is the version, "0.1.0". */
 void sj__status_publish(enum sj_status_state state, const char *release, const struct sj_settings *settings);
+
+/* Corrects the state alone, when more is known than at the start: SJ_STATE_SHADOWED, from a constructor that has asked
+ * the process's malloc for a block and got one that is not ours. */
+void sj__status_amend(enum sj_status_state state);
 
 /* One line on fd 2: `scrubjay: on version=0.1.0 build=1a2b... process=12 options=level=2,...`. */
 void sj__status_banner(void);
