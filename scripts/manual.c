@@ -5,7 +5,7 @@
  * Why this way: a hand-kept page drifts from the code; this one is compiled from the same rows as the parser and
  * `scrubjay explain`. Run by scripts/manual.
  */
-#include "option_texts.h"
+#include "ladder.h"
 #include "report/catalogue.h"
 
 #include <ctype.h>

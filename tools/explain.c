@@ -9,7 +9,7 @@
  * Concurrency: one thread.
  */
 #include "command.h"
-#include "option_texts.h"
+#include "ladder.h"
 #include "report/catalogue.h"
 
 #include <getopt.h>

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What: what is said about each option; see option_texts.h.
+ * What: the place of an option in the ladder; see ladder.h.
  *
- * Why this way: see policy/options.def.
+ * Why this way: see ladder.h.
  *
- * Invariants: see option_texts.h.
+ * Invariants: see ladder.h.
  *
  * Concurrency: constants.
  */
-#include "option_texts.h"
-
-const struct sj_option_text sj__option_texts[] = {
-#define SJ_OPTION(name, kind, member, values, strengths, summary, threat, cost, detail) \
-    { summary, threat, cost, detail },
-#include "policy/options.def"
-#undef SJ_OPTION
-};
+#include "ladder.h"
 
 bool sj__option_is_in_levels(const struct sj_option *option)
 {
