@@ -43,7 +43,8 @@ static inline void chacha_double_round(uint32_t x[SJ_CHACHA_BLOCK_WORDS])
 void sj__chacha_block_at(const uint32_t key[SJ_CHACHA_KEY_WORDS], const uint32_t position[SJ_CHACHA_POSITION_WORDS],
                          unsigned rounds, uint32_t block[SJ_CHACHA_BLOCK_WORDS])
 {
-    static const uint32_t constants[4] = { 0x61707865u, 0x3320646eu, 0x79622d32u, 0x6b206574u }; /* "expand 32-byte k" */
+    static const uint32_t constants[4] = { 0x61707865u, 0x3320646eu, 0x79622d32u,
+                                           0x6b206574u }; /* "expand 32-byte k" */
     uint32_t start[SJ_CHACHA_BLOCK_WORDS];
     uint32_t x[SJ_CHACHA_BLOCK_WORDS];
 

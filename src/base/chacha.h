@@ -16,12 +16,7 @@
 
 #include "base/compiler.h"
 
-enum {
-    SJ_CHACHA_KEY_WORDS = 8,
-    SJ_CHACHA_POSITION_WORDS = 4,
-    SJ_CHACHA_BLOCK_WORDS = 16,
-    SJ_CHACHA_ROUNDS = 8
-};
+enum { SJ_CHACHA_KEY_WORDS = 8, SJ_CHACHA_POSITION_WORDS = 4, SJ_CHACHA_BLOCK_WORDS = 16, SJ_CHACHA_ROUNDS = 8 };
 
 /* Writes the block at `position` under `key`. `position` holds state words 12 to 15: a 64-bit counter, low word first,
  * and a 64-bit stream number, or, as RFC 8439 divides it, a 32-bit counter and a 96-bit nonce. `rounds` is even and
@@ -30,7 +25,6 @@ void sj__chacha_block_at(const uint32_t key[SJ_CHACHA_KEY_WORDS], const uint32_t
                          unsigned rounds, uint32_t block[SJ_CHACHA_BLOCK_WORDS]);
 
 /* The allocator's use of it: block number `counter` of stream 0, SJ_CHACHA_ROUNDS rounds. */
-void sj__chacha_block(const uint32_t key[SJ_CHACHA_KEY_WORDS], uint64_t counter,
-                      uint32_t block[SJ_CHACHA_BLOCK_WORDS]);
+void sj__chacha_block(const uint32_t key[SJ_CHACHA_KEY_WORDS], uint64_t counter, uint32_t block[SJ_CHACHA_BLOCK_WORDS]);
 
 #endif

@@ -19,6 +19,7 @@
 #define SJ_NOINLINE      __attribute__((noinline))
 #define SJ_COLD          __attribute__((cold, noinline))
 #define SJ_EXPORT        __attribute__((visibility("default")))
+#define SJ_HIDDEN        __attribute__((visibility("hidden"))) /* on hot externs: no detour through the GOT */
 #define SJ_WEAK          __attribute__((weak))
 #define SJ_ALIAS(target) __attribute__((alias(target)))
 /* A second name of the same function, with its attributes where the compiler can copy them. */
@@ -33,6 +34,9 @@
 
 #define sj_likely(condition)   __builtin_expect(!!(condition), 1)
 #define sj_unlikely(condition) __builtin_expect(!!(condition), 0)
+
+/* Makes the compiler forget how a pointer was computed, so that it keeps it in a register and computes it once. */
+#define sj_hold(pointer) __asm__("" : "+r"(pointer))
 
 /* Tells the compiler that control never comes here. In a debug build it traps. */
 #if defined(SJ_DEBUG)

@@ -36,7 +36,7 @@ union sj_sealed {
     };
     char page[SJ_SEALED_BYTES];
 };
-extern union sj_sealed sj__sealed;
+extern SJ_HIDDEN union sj_sealed sj__sealed;
 
 extern const struct sj_dispatch sj__variant_level0;
 extern const struct sj_dispatch sj__variant_level1;

@@ -55,8 +55,8 @@ struct nothrow; /* std::nothrow_t; only its address is passed */
 #define NAME_TEXT_EXPANDED(name) #name
 
 /* Declares one form: our definition `own`, and the weak C++ name that leads to it unless the program has its own. */
-#define FORM(type, name, own, ...)                        \
-    static __attribute__((used)) type own(__VA_ARGS__);   \
+#define FORM(type, name, own, ...)                      \
+    static __attribute__((used)) type own(__VA_ARGS__); \
     SJ_EXPORT SJ_WEAK type name(__VA_ARGS__) SJ_ALIAS(#own)
 
 FORM(void *, NEW, own_new, size_t bytes);
@@ -225,7 +225,8 @@ static void *own_new_aligned(size_t bytes, size_t alignment)
 
 static void *own_new_array_aligned(size_t bytes, size_t alignment)
 {
-    return sj_likely(operators_are_ours()) ? operators_allocate_aligned(bytes, alignment) : NEW_ALIGNED(bytes, alignment);
+    return sj_likely(operators_are_ours()) ? operators_allocate_aligned(bytes, alignment)
+                                           : NEW_ALIGNED(bytes, alignment);
 }
 
 static void *own_new_aligned_nothrow(size_t bytes, size_t alignment, const struct nothrow *tag)

@@ -8,12 +8,21 @@
 #include "heap/heap.h"
 #include "heap/remote.h"
 #include "report/report.h"
+#include "span/scrub.h"
 
 #include <errno.h>
 #include <string.h>
 
+/* The return address in the program: fast paths jump here. */
+#define ASKER(name) ((struct sj_asker){ .function = (name), .caller = __builtin_return_address(0) })
+
 /* True while this thread is in a slow path that holds, or may take, a lock. */
 static _Thread_local bool in_slow_path;
+
+static const struct sj_policy *policy_in_force(void)
+{
+    return &sj__sealed.settings.policy;
+}
 
 static void enter(struct sj_asker asker)
 {
@@ -35,36 +44,36 @@ bool sj__slow_is_inside(void)
 
 /* ---- Allocation ------------------------------------------------------------------------------------------------- */
 
-static void *slow_large(const struct sj_policy *policy, size_t alignment, size_t size_bytes, bool zero,
-                        struct sj_asker asker)
+static void *slow_large(size_t alignment, size_t size_bytes, bool zero, struct sj_asker asker)
 {
     int saved_errno = errno;
     enter(asker);
-    void *block = sj__large_malloc(policy, size_bytes, alignment, zero);
+    void *block = sj__large_malloc(policy_in_force(), size_bytes, alignment, zero);
     leave();
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
 }
 
-static void *slow_shared(const struct sj_policy *policy, unsigned class_index, bool zero, struct sj_asker asker)
+static void *slow_shared(unsigned class_index, bool zero, struct sj_asker asker)
 {
     int saved_errno = errno;
     enter(asker);
-    void *block = sj__heap_shared_malloc(policy, class_index, zero);
+    void *block = sj__heap_shared_malloc(policy_in_force(), class_index, zero);
     leave();
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
 }
 
 /* The calling thread's heap with a slot ready in the class's bin; NULL if there is no memory. */
-static struct sj_heap *ready_heap(const struct sj_policy *policy, unsigned class_index, struct sj_asker asker)
+static struct sj_heap *ready_heap(unsigned class_index, struct sj_asker asker)
 {
     struct sj_heap *heap = sj__heap_current;
     bool attached = heap == &sj__heap_none;
     enter(asker);
     if (attached)
         heap = sj__heap_attach();
-    bool ready = heap != NULL && (heap->bins[class_index].bits != 0 || sj__heap_refill(policy, heap, class_index));
+    bool ready = heap != NULL && (heap->bins[class_index].bits != 0 ||
+                                  sj__heap_refill(policy_in_force(), heap, class_index));
     leave();
     if (attached && heap != NULL)
         sj__heap_arm_exit(heap); /* may allocate, so only now */
@@ -80,11 +89,10 @@ _Noreturn static void report_raced(const struct sj_bin *bin, unsigned slot, stru
 
 /* Hands out a slot of a bin that has one, with the checks of the fast path. A slot that is live already is dropped: a
  * signal handler got it between our reading the bin and writing it back. NULL if nothing is left. */
-static char *hand_out(const struct sj_policy *policy, struct sj_heap *heap, struct sj_bin *bin, bool zero,
-                      struct sj_asker asker)
+static char *hand_out(struct sj_heap *heap, struct sj_bin *bin, bool zero, struct sj_asker asker)
 {
     while (bin->bits != 0) {
-        unsigned slot = sj_pick_slot(policy, heap, bin, bin->bits);
+        unsigned slot = sj_pick_slot(policy_in_force(), heap, bin, bin->bits);
         uint64_t bit = (uint64_t)1 << slot;
         sj_word_clear(&bin->bits, bit);
         if ((bin->word->live & bit) != 0)
@@ -100,41 +108,49 @@ static char *hand_out(const struct sj_policy *policy, struct sj_heap *heap, stru
     return NULL;
 }
 
-static void *slow_class(const struct sj_policy *policy, unsigned class_index, bool zero, struct sj_asker asker)
+static void *slow_class(unsigned class_index, bool zero, struct sj_asker asker)
 {
     if (class_index == SJ_CLASS_ZERO || sj__heap_current == &sj__heap_dead)
-        return slow_shared(policy, class_index, zero, asker);
+        return slow_shared(class_index, zero, asker);
     int saved_errno = errno;
     char *block = NULL;
     struct sj_heap *heap;
-    while (block == NULL && (heap = ready_heap(policy, class_index, asker)) != NULL)
-        block = hand_out(policy, heap, &heap->bins[class_index], zero, asker);
+    while (block == NULL && (heap = ready_heap(class_index, asker)) != NULL)
+        block = hand_out(heap, &heap->bins[class_index], zero, asker);
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
 }
 
-void *sj__slow_malloc(const struct sj_policy *policy, size_t size_bytes, bool zero, struct sj_asker asker)
+static void *allocate(size_t size_bytes, bool zero, struct sj_asker asker)
 {
-    if (size_bytes > SJ_SMALL_MAX_BYTES)
-        return slow_large(policy, 1, size_bytes, zero, asker);
-    return slow_class(policy, sj_class_of(size_bytes), zero, asker);
+    return size_bytes > SJ_SMALL_MAX_BYTES ? slow_large(1, size_bytes, zero, asker)
+                                           : slow_class(sj_class_of(size_bytes), zero, asker);
 }
 
-void *sj__slow_aligned(const struct sj_policy *policy, size_t alignment, size_t size_bytes, struct sj_asker asker)
+void *sj__slow_malloc(size_t size_bytes)
 {
+    return allocate(size_bytes, false, ASKER("malloc"));
+}
+
+void *sj__slow_calloc(size_t size_bytes)
+{
+    return allocate(size_bytes, true, ASKER("calloc"));
+}
+
+void *sj__slow_aligned(size_t alignment, size_t size_bytes)
+{
+    struct sj_asker asker = ASKER("aligned_alloc");
     if (size_bytes == 0 && alignment <= SJ_SMALL_STEP_BYTES)
-        return slow_class(policy, SJ_CLASS_ZERO, false, asker);
+        return slow_class(SJ_CLASS_ZERO, false, asker);
     unsigned class_index = sj__class_of_aligned(size_bytes, alignment);
-    return class_index != 0 ? slow_class(policy, class_index, false, asker)
-                            : slow_large(policy, alignment, size_bytes, false, asker);
+    return class_index != 0 ? slow_class(class_index, false, asker) : slow_large(alignment, size_bytes, false, asker);
 }
 
 /* ---- Free ------------------------------------------------------------------------------------------------------- */
 
-static void free_slot(const struct sj_policy *policy, const struct sj_judgement *judgement, void *block,
-                      struct sj_asker asker)
+static void free_slot(const struct sj_judgement *judgement, void *block, struct sj_asker asker)
 {
-    switch (sj__remote_free(policy, judgement->slab, judgement->slot_index)) {
+    switch (sj__remote_free(policy_in_force(), judgement->slab, judgement->slot_index)) {
     case SJ_REMOTE_FREED:
         return;
     case SJ_REMOTE_NOT_LIVE:
@@ -144,53 +160,74 @@ static void free_slot(const struct sj_policy *policy, const struct sj_judgement 
     }
 }
 
-static void free_judged(const struct sj_policy *policy, const struct sj_judgement *judgement, void *block,
-                        struct sj_asker asker)
+static void free_judged(const struct sj_judgement *judgement, void *block, struct sj_asker asker)
 {
     if (judgement->slab != NULL) {
-        free_slot(policy, judgement, block, asker);
+        free_slot(judgement, block, asker);
         return;
     }
     enter(asker);
-    bool was_live = sj__large_free(policy, judgement->large);
+    bool was_live = sj__large_free(policy_in_force(), judgement->large);
     leave();
     if (!was_live)
         sj__judge_report_double_free(judgement, block, asker, "two threads freed it at the same time");
 }
 
-void sj__slow_free(const struct sj_policy *policy, void *block, struct sj_asker asker)
+void sj__slow_free(void *block)
 {
     if (block == NULL)
         return;
     int saved_errno = errno;
+    struct sj_asker asker = ASKER("free");
     struct sj_judgement judgement = sj__judge(block);
     if (sj_likely(judgement.verdict == SJ_IS_LIVE))
-        free_judged(policy, &judgement, block, asker);
+        free_judged(&judgement, block, asker);
     else
         sj__judge_report(&judgement, block, asker, true);
     errno = saved_errno;
 }
 
-void sj__slow_after_free(const struct sj_policy *policy, struct sj_slab *slab, struct sj_asker asker)
+void sj__slow_free_scrubbed(void *block, struct sj_slab *slab, unsigned slot_index)
+{
+    struct sj_word *word = &slab->planes[slot_index / SJ_WORD_BITS];
+    uint64_t bit = (uint64_t)1 << (slot_index % SJ_WORD_BITS);
+    sj__scrub_bytes(block, slab->slot_bytes);
+    sj_word_set(&word->freed, bit);
+    sj_word_clear(&word->live, bit);
+    sj_word_set(&word->available, bit);
+    if (--slab->until_slow <= 0)
+        sj__slow_after_free(slab);
+}
+
+void sj__slow_after_free(struct sj_slab *slab)
 {
     int saved_errno = errno;
-    enter(asker);
-    sj__heap_note_free(policy, sj__heap_current, slab);
+    enter(ASKER("free"));
+    sj__heap_note_free(policy_in_force(), sj__heap_current, slab);
     leave();
     errno = saved_errno;
 }
 
-void sj__slow_free_sized(const struct sj_policy *policy, void *block, size_t size_bytes, size_t alignment,
-                         struct sj_asker asker)
+static void free_stated(void *block, size_t size_bytes, size_t alignment, struct sj_asker asker)
 {
     if (block == NULL)
         return;
-    if (policy->sized) {
+    if (policy_in_force()->sized) {
         struct sj_judgement judgement = sj__judge(block);
         if (judgement.verdict == SJ_IS_LIVE)
             sj__judge_size(&judgement, size_bytes, alignment, asker);
     }
     sj__entry_free(block);
+}
+
+void sj__slow_free_sized(void *block, size_t size_bytes)
+{
+    free_stated(block, size_bytes, 1, ASKER("free_sized"));
+}
+
+void sj__slow_free_aligned_sized(void *block, size_t alignment, size_t size_bytes)
+{
+    free_stated(block, size_bytes, alignment, ASKER("free_aligned_sized"));
 }
 
 /* ---- Realloc and usable size ------------------------------------------------------------------------------------ */
@@ -200,12 +237,11 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static void *resize_large(const struct sj_policy *policy, struct sj_large *large, size_t size_bytes,
-                          struct sj_asker asker)
+static void *resize_large(struct sj_large *large, size_t size_bytes, struct sj_asker asker)
 {
     int saved_errno = errno;
     enter(asker);
-    void *block = sj__large_resize(policy, large, size_bytes);
+    void *block = sj__large_resize(policy_in_force(), large, size_bytes);
     leave();
     errno = saved_errno;
     return block;
@@ -221,8 +257,9 @@ static void *move_block(void *block, size_t old_bytes, size_t size_bytes)
     return moved;
 }
 
-void *sj__slow_realloc(const struct sj_policy *policy, void *block, size_t size_bytes, struct sj_asker asker)
+void *sj__slow_realloc(void *block, size_t size_bytes)
 {
+    struct sj_asker asker = ASKER("realloc");
     if (block == NULL)
         return sj__entry_malloc(size_bytes);
     struct sj_judgement judgement = sj__judge(block);
@@ -237,7 +274,7 @@ void *sj__slow_realloc(const struct sj_policy *policy, void *block, size_t size_
     }
     if (judgement.large != NULL) {
         void *resized =
-            size_bytes > SJ_SMALL_MAX_BYTES ? resize_large(policy, judgement.large, size_bytes, asker) : NULL;
+            size_bytes > SJ_SMALL_MAX_BYTES ? resize_large(judgement.large, size_bytes, asker) : NULL;
         return resized != NULL ? resized : move_block(block, judgement.usable_bytes, size_bytes);
     }
     if (size_bytes <= SJ_SMALL_MAX_BYTES && sj_class_of(size_bytes) == judgement.slab->class_index)
@@ -245,8 +282,9 @@ void *sj__slow_realloc(const struct sj_policy *policy, void *block, size_t size_
     return move_block(block, judgement.usable_bytes, size_bytes);
 }
 
-size_t sj__slow_usable_size(void *block, struct sj_asker asker)
+size_t sj__slow_usable_size(void *block)
 {
+    struct sj_asker asker = ASKER("malloc_usable_size");
     if (block == NULL)
         return 0;
     struct sj_judgement judgement = sj__judge(block);

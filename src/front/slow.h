@@ -2,8 +2,9 @@
  *
  * What: the paths that the fast ones leave for: refills, large blocks, frees of other threads' slots, misuse.
  *
- * Why this way: they are called with the policy as an argument and are compiled once; whatever they do costs far more
- * than a test on a field of it. errno is set and kept here, so that the floors below need not care.
+ * Why this way: they read the policy in force at run time and are compiled once; whatever they do costs far more than a
+ * test on a field of it. A fast path only ever jumps here, as its last act, so it saves no registers, and the return
+ * address found here is the program's. errno is set and kept here, so that the floors below need not care.
  *
  * Invariants: a thread is in at most one slow path; a signal handler that allocates and needs one while its own thread is
  * in one gets a report (SJ-009) in place of a deadlock.
@@ -14,24 +15,27 @@
 #define SJ_FRONT_SLOW_H
 
 #include "front/judge.h"
-#include "policy/policy.h"
 
 /* NULL and ENOMEM on failure. */
-void *sj__slow_malloc(const struct sj_policy *policy, size_t size_bytes, bool zero, struct sj_asker asker);
+void *sj__slow_malloc(size_t size_bytes);
+void *sj__slow_calloc(size_t size_bytes); /* zeroed */
+void *sj__slow_aligned(size_t alignment, size_t size_bytes);
+void *sj__slow_realloc(void *block, size_t size_bytes);
 
 /* Frees anything, or reports why not. */
-void sj__slow_free(const struct sj_policy *policy, void *block, struct sj_asker asker);
+void sj__slow_free(void *block);
+
+/* Frees a valid slot of the calling thread's own, too large to be scrubbed inline. */
+void sj__slow_free_scrubbed(void *block, struct sj_slab *slab, unsigned slot_index);
 
 /* After a local free that brought its slab to its trigger. */
-void sj__slow_after_free(const struct sj_policy *policy, struct sj_slab *slab, struct sj_asker asker);
+void sj__slow_after_free(struct sj_slab *slab);
 
-/* Checks size and alignment as the policy says, then frees. `alignment` 1: none stated. */
-void sj__slow_free_sized(const struct sj_policy *policy, void *block, size_t size_bytes, size_t alignment,
-                         struct sj_asker asker);
+/* Check size and alignment if the policy says so, then free. */
+void sj__slow_free_sized(void *block, size_t size_bytes);
+void sj__slow_free_aligned_sized(void *block, size_t alignment, size_t size_bytes);
 
-void *sj__slow_aligned(const struct sj_policy *policy, size_t alignment, size_t size_bytes, struct sj_asker asker);
-void *sj__slow_realloc(const struct sj_policy *policy, void *block, size_t size_bytes, struct sj_asker asker);
-size_t sj__slow_usable_size(void *block, struct sj_asker asker);
+size_t sj__slow_usable_size(void *block);
 
 /* True while the calling thread is in a slow path: a signal handler has interrupted it. Async-signal-safe. */
 bool sj__slow_is_inside(void);

@@ -25,8 +25,7 @@ static void renew_pool(struct sj_heap *heap)
     while ((uint8_t)(heap->pool_next - heap->pool_fresh) >= SJ_WORD_BITS) {
         uint32_t block[SJ_CHACHA_BLOCK_WORDS];
         sj__chacha_block(heap->chacha_key, heap->chacha_counter++, block);
-        for (unsigned i = 0; i < sizeof block; i++)
-            heap->pool[(uint8_t)(heap->pool_fresh + i)] = ((const uint8_t *)block)[i];
+        memcpy(heap->pool + heap->pool_fresh, block, sizeof block); /* a multiple of the block's size, so it fits */
         heap->pool_fresh = (uint8_t)(heap->pool_fresh + sizeof block);
     }
 }
@@ -54,7 +53,7 @@ void sj__heap_link(const struct sj_policy *policy, struct sj_heap *heap, struct 
 {
     link_at(&heap->lists[slab->class_index], slab, policy->delay == SJ_DELAY_LIFO);
     slab->place = SJ_SLAB_PARTIAL;
-    slab->trigger = 0;
+    sj_slab_set_trigger(slab, 0);
 }
 
 static struct sj_slab *pop_partial(struct sj_heap *heap, unsigned class_index)
@@ -84,7 +83,7 @@ static void recount(struct sj_slab *slab)
     unsigned available = 0;
     for (unsigned w = 0; w < slab->words; w++)
         available += sj_count_bits(slab->planes[w].available);
-    slab->used = slab->slots - available;
+    slab->until_slow = (int32_t)(slab->slots - available - slab->trigger);
 }
 
 void sj__heap_settle_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)
@@ -92,7 +91,7 @@ void sj__heap_settle_slab(const struct sj_policy *policy, struct sj_heap *heap, 
     if (slab->place == SJ_SLAB_FULL)
         sj__heap_link(policy, heap, slab);
     /* One empty slab a class is kept, or a lone object made and freed again would open and close a slab each time. */
-    if (slab->place != SJ_SLAB_PARTIAL || slab->used != 0 || heap->lists[slab->class_index].count <= 1)
+    if (slab->place != SJ_SLAB_PARTIAL || sj_slab_used(slab) != 0 || heap->lists[slab->class_index].count <= 1)
         return;
     if (!sj__slab_is_idle(slab)) {
         recount(slab);
@@ -105,7 +104,7 @@ void sj__heap_settle_slab(const struct sj_policy *policy, struct sj_heap *heap, 
 void sj__heap_note_free(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)
 {
     sj__lock(&heap->lock);
-    if (slab->used <= slab->trigger)
+    if (slab->until_slow <= 0)
         sj__heap_settle_slab(policy, heap, slab);
     sj__unlock(&heap->lock);
 }
@@ -130,7 +129,8 @@ static void leave_full(struct sj_slab *slab)
     uint32_t enough = slab->slots / COME_BACK_FRACTION;
     enough = enough > 0 ? enough : 1;
     slab->place = SJ_SLAB_FULL;
-    slab->trigger = slab->used > enough ? slab->used - enough : 0;
+    uint32_t used = sj_slab_used(slab);
+    sj_slab_set_trigger(slab, used > enough ? used - enough : 0);
 }
 
 /* Installs a taken group as what the bin hands out next. `bits` last: a signal handler sees an empty bin until then. */
@@ -144,6 +144,7 @@ static void install(struct sj_bin *bin, struct sj_slab *slab, const struct sj_gr
     bin->remote = &slab->remote->bits[group->word_index];
     bin->rotate_mask = (uint8_t)(size_class->take_slots - 1);
     bin->rotate_base = (uint8_t)group->first_slot;
+    slab->current_word = bin->word;
     __atomic_signal_fence(__ATOMIC_RELEASE);
     sj_word_write(&bin->bits, group->bits);
 }
@@ -157,10 +158,11 @@ static bool refill_locked(const struct sj_policy *policy, struct sj_heap *heap, 
     sj__remote_fold(policy, heap);
     struct sj_slab *slab = bin->slab;
     while (slab == NULL || !sj__slab_take(slab, list->count > 0, &group)) {
-        if (slab != NULL)
+        if (slab != NULL) {
+            slab->current_word = NULL; /* no free may put a slot back into a word that the bin has left */
             leave_full(slab);
+        }
         bin->slab = NULL;
-        bin->word = NULL; /* no free may put a slot back into a word that the bin has left */
         slab = pop_partial(heap, class_index);
         if (slab == NULL)
             slab = sj__adopt_slab(policy, heap, class_index);
@@ -169,7 +171,7 @@ static bool refill_locked(const struct sj_policy *policy, struct sj_heap *heap, 
         if (slab == NULL)
             return false;
         slab->place = SJ_SLAB_CURRENT;
-        slab->trigger = 0;
+        sj_slab_set_trigger(slab, 0);
         bin->slab = slab;
     }
     if (policy->scrub != SJ_SCRUB_OFF && class_index != SJ_CLASS_ZERO)
@@ -230,12 +232,12 @@ static void empty_bin(const struct sj_policy *policy, struct sj_heap *heap, unsi
     sj_word_write(&bin->bits, 0);
     if (bits != 0) {
         sj_word_set(&bin->word->available, bits);
-        slab->used -= sj_count_bits(bits);
+        slab->until_slow -= (int32_t)sj_count_bits(bits);
         heap->lists[class_index].taken_slots -= sj_count_bits(bits);
     }
     bin->slab = NULL;
-    bin->word = NULL;
-    if (slab->used < slab->slots)
+    slab->current_word = NULL;
+    if (sj_slab_used(slab) < slab->slots)
         sj__heap_link(policy, heap, slab);
     else
         leave_full(slab);
@@ -249,7 +251,7 @@ void sj__heap_release_idle(const struct sj_policy *policy, struct sj_heap *heap)
         struct sj_slab *next;
         for (struct sj_slab *slab = heap->lists[class_index].first; slab != NULL; slab = next) {
             next = slab->next;
-            if (slab->used == 0 && sj__slab_is_idle(slab)) {
+            if (sj_slab_used(slab) == 0 && sj__slab_is_idle(slab)) {
                 sj__heap_unlink(heap, slab);
                 close_slab(policy, heap, slab);
             }

@@ -19,6 +19,7 @@
 #include "base/chacha.h"
 #include "platform/lock.h"
 #include "policy/policy.h"
+#include "span/scrub.h"
 #include "span/slab.h"
 
 /* What a thread hands out next from one class. One cache line. */
@@ -35,7 +36,7 @@ struct sj_bin {
     uint64_t reused;      /* slots that a free put straight back into `bits` */
     uint64_t spare;
 };
-_Static_assert(sizeof(struct sj_bin) == SJ_CACHE_LINE_BYTES, "a bin is one cache line");
+_Static_assert(sizeof(struct sj_bin) == 1 << SJ_BIN_SHIFT, "a bin is one cache line, and the class table counts on it");
 
 /* The slow side of a bin. */
 struct sj_bin_list {
@@ -71,9 +72,9 @@ struct sj_heap {
 
 /* The calling thread's heap; never NULL. Before its first allocation it is sj__heap_none, after its end sj__heap_dead:
  * standing heaps with nothing in them, so that the fast paths need no test. */
-extern _Thread_local struct sj_heap *sj__heap_current;
-extern struct sj_heap sj__heap_none;
-extern struct sj_heap sj__heap_dead;
+extern SJ_HIDDEN _Thread_local struct sj_heap *sj__heap_current;
+extern SJ_HIDDEN struct sj_heap sj__heap_none;
+extern SJ_HIDDEN struct sj_heap sj__heap_dead;
 
 /* Prepares the registry. False if the kernel gives no memory. */
 bool sj__heaps_start(const struct sj_settings *settings);
@@ -87,7 +88,7 @@ void sj__heap_arm_exit(struct sj_heap *heap);
 /* Makes `bits` of the class non-empty. False if there is no memory. Owner only; takes the heap's lock. */
 bool sj__heap_refill(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index);
 
-/* After a free that brought slab->used down to slab->trigger. Owner only; takes the heap's lock. */
+/* After a free that brought slab->until_slow to 0. Owner only; takes the heap's lock. */
 void sj__heap_note_free(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab);
 
 /* The same, with the lock already held. */
@@ -103,11 +104,17 @@ void sj__heap_release_idle(const struct sj_policy *policy, struct sj_heap *heap)
 void sj__heap_unlink(struct sj_heap *heap, struct sj_slab *slab);
 void sj__heap_link(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab);
 
-/* True if a slot of this size is scrubbed when it is freed. */
+/* True if a slot of this size is scrubbed when it is freed. scrub=auto does so at least for what is scrubbed inline. */
 SJ_ALWAYS_INLINE bool sj_scrubs_at_free(const struct sj_policy *policy, size_t slot_bytes)
 {
     return policy->scrub == SJ_SCRUB_FREE ||
-           (policy->scrub == SJ_SCRUB_AUTO && slot_bytes <= policy->scrub_free_bytes);
+           (policy->scrub == SJ_SCRUB_AUTO &&
+            (slot_bytes <= SJ_SCRUB_INLINE_BYTES || slot_bytes <= policy->scrub_free_bytes));
+}
+
+SJ_ALWAYS_INLINE struct sj_bin *sj_heap_bin_for(struct sj_heap *heap, size_t size_bytes)
+{
+    return (struct sj_bin *)(void *)((char *)heap + sj_bin_offset_of(size_bytes));
 }
 
 /* The slot to hand out next among `bits`, which are not empty. */
@@ -117,7 +124,7 @@ SJ_ALWAYS_INLINE unsigned sj_pick_slot(const struct sj_policy *policy, struct sj
     if (!policy->random)
         return sj_lowest_bit(bits);
     /* The first free slot at or after a random one, going round within the group. */
-    unsigned from = (heap->pool[heap->pool_next++] & bin->rotate_mask) + bin->rotate_base;
+    unsigned from = (heap->pool[heap->pool_next++] & bin->rotate_mask) | bin->rotate_base;
     return (sj_lowest_bit(sj_rotate_right(bits, from)) + from) & (SJ_WORD_BITS - 1);
 }
 

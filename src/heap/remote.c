@@ -81,7 +81,7 @@ static void fold_word(const struct sj_policy *policy, struct sj_heap *heap, stru
     sj_word_set(&word->available, freed);
     (void)sj_fetch_and_acq_rel_u64(&slab->remote->bits[word_index], ~freed); /* last: pairs with the claim */
     unsigned count = sj_count_bits(freed);
-    slab->used -= count;
+    slab->until_slow -= (int32_t)count;
     heap->remote_freed_slots += count;
 }
 
@@ -89,7 +89,7 @@ void sj__remote_fold_slab(const struct sj_policy *policy, struct sj_heap *heap, 
 {
     for (unsigned w = 0; w < slab->words; w++)
         fold_word(policy, heap, slab, w);
-    if (slab->used <= slab->trigger)
+    if (slab->until_slow <= 0)
         sj__heap_settle_slab(policy, heap, slab);
 }
 

@@ -51,7 +51,7 @@ static void sum_slab(const struct sj_policy *policy, const struct sj_slab *slab,
 
 static void sum_slabs(const struct sj_policy *policy, struct class_sums *classes)
 {
-    size_t granules = sj_load_acquire_size(&sj__window.limit_bytes) >> SJ_GRANULE_SHIFT; /* pairs with the growth */
+    size_t granules = sj_load_acquire_size(&sj__window_limit_bytes) >> SJ_GRANULE_SHIFT; /* pairs with the growth */
     for (size_t granule = 0; granule < granules; granule++) {
         const struct sj_span *span = sj_window_lookup(granule);
         if (sj_load_relaxed_u32(&span->kind) != SJ_SPAN_SLAB)

@@ -38,11 +38,6 @@ void *sj__arena_alloc(size_t bytes)
     return record;
 }
 
-char *sj__arena_base(void)
-{
-    return arena_region.base;
-}
-
 void sj__arena_bytes(size_t *used_bytes, size_t *mapped_bytes)
 {
     sj__lock(&arena_lock);

@@ -16,32 +16,42 @@ enum {
     WINDOW_SKIP_TRIES = 4
 };
 
-struct sj_window sj__window;
+uintptr_t sj__window_base;
+struct sj_atomic_size sj__window_limit_bytes;
+struct sj_span **sj__window_map;
+struct sj_span *sj__window_unused;
+struct sj_span *sj__window_freed;
 
 static struct sj_region window_region;
 static struct sj_region map_region;
+
+static void fill_map(size_t first_granule, size_t granules)
+{
+    for (size_t granule = first_granule; granule < first_granule + granules; granule++)
+        sj_window_set(granule, sj__window_unused);
+}
 
 bool sj__window_start(uint64_t random_window, uint64_t random_map, uint64_t random_arena)
 {
     if (!sj__arena_start(random_arena) || !sj__region_open(&map_region, SJ_REGION_MAP, random_map) ||
         !sj__region_open(&window_region, SJ_REGION_WINDOW, random_window))
         return false;
-    struct sj_span *unused = sj__arena_alloc(SJ_RECORD_BYTES);
-    struct sj_span *freed = sj__arena_alloc(SJ_RECORD_BYTES);
-    if (unused == NULL || freed == NULL)
+    sj__window_unused = sj__arena_alloc(SJ_RECORD_BYTES);
+    sj__window_freed = sj__arena_alloc(SJ_RECORD_BYTES);
+    if (sj__window_unused == NULL || sj__window_freed == NULL)
         return false;
-    sj_store_relaxed_u32(&freed->kind, SJ_SPAN_FREED);
-    sj__window.base = (uintptr_t)window_region.base;
-    sj__window.map = (uint32_t *)(void *)map_region.base;
-    sj__window.records = sj__arena_base();
+    sj_store_relaxed_u32(&sj__window_freed->kind, SJ_SPAN_FREED);
+    sj__window_map = (struct sj_span **)(void *)map_region.base;
+    fill_map(0, window_region.mapped_bytes >> SJ_GRANULE_SHIFT);
+    sj__window_base = (uintptr_t)window_region.base;
     /* The first granule stays nobody's: a block at the very base could be reached by a wild offset of zero. */
-    sj_store_relaxed_size(&sj__window.limit_bytes, window_region.mapped_bytes);
+    sj_store_relaxed_size(&sj__window_limit_bytes, window_region.mapped_bytes);
     return true;
 }
 
 static bool map_covers(size_t window_bytes)
 {
-    size_t need_bytes = sj_round_up((window_bytes >> SJ_GRANULE_SHIFT) * sizeof(uint32_t), sj__page_bytes());
+    size_t need_bytes = sj_round_up((window_bytes >> SJ_GRANULE_SHIFT) * sizeof(struct sj_span *), sj__page_bytes());
     return need_bytes <= map_region.mapped_bytes ||
            sj__region_grow(&map_region, sj_round_up(need_bytes - map_region.mapped_bytes, SJ_GRANULE_BYTES));
 }
@@ -79,13 +89,15 @@ bool sj__window_grow(size_t granules, size_t *first_granule, size_t *grown_granu
         if (grown_bytes != 0) {
             *first_granule = start_bytes >> SJ_GRANULE_SHIFT;
             *grown_granules = grown_bytes >> SJ_GRANULE_SHIFT;
+            fill_map(*first_granule, *grown_granules);
             /* Release: a reader that sees the new limit sees the map behind it mapped. */
-            sj_store_release_size(&sj__window.limit_bytes, window_region.mapped_bytes);
+            sj_store_release_size(&sj__window_limit_bytes, window_region.mapped_bytes);
             return true;
         }
         if (!end_is_taken() || !map_covers(window_region.mapped_bytes + WINDOW_SKIP_BYTES) ||
             !sj__region_skip(&window_region, WINDOW_SKIP_BYTES))
             return false;
+        fill_map(start_bytes >> SJ_GRANULE_SHIFT, WINDOW_SKIP_BYTES >> SJ_GRANULE_SHIFT);
     }
     return false;
 }
@@ -93,5 +105,5 @@ bool sj__window_grow(size_t granules, size_t *first_granule, size_t *grown_granu
 struct sj_span *sj__window_find(const void *pointer)
 {
     return sj_window_contains(pointer) ? sj_window_lookup(sj_window_granule(pointer))
-                                       : sj_window_record(SJ_ENTRY_UNUSED);
+                                       : sj__window_unused;
 }

@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #define ENTROPY_NONBLOCK 1u /* GRND_NONBLOCK */
-#define ENTROPY_ROUNDS 20u
+#define ENTROPY_ROUNDS   20u
 
 static struct sj_atomic_u64 entropy_weak_fills;
 

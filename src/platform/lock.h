@@ -35,7 +35,10 @@ struct sj_lock {
     uint32_t rank; /* enum sj_lock_rank; 0 is unranked */
 };
 
-#define SJ_LOCK_INIT(lock_rank) { .state = { 0 }, .rank = (lock_rank) }
+#define SJ_LOCK_INIT(lock_rank)             \
+    {                                       \
+        .state = { 0 }, .rank = (lock_rank) \
+    }
 
 void sj__lock_wait(struct sj_lock *lock);
 void sj__lock_wake(struct sj_lock *lock);

@@ -35,12 +35,12 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 #define PAGES_GUARD_INSTALL 102 /* MADV_GUARD_INSTALL */
-#define PAGES_GUARD_REMOVE 103  /* MADV_GUARD_REMOVE */
+#define PAGES_GUARD_REMOVE  103 /* MADV_GUARD_REMOVE */
 
-#define PAGES_ANONYMOUS (MAP_PRIVATE | MAP_ANONYMOUS)
-#define PAGES_READ_WRITE (PROT_READ | PROT_WRITE)
+#define PAGES_ANONYMOUS            (MAP_PRIVATE | MAP_ANONYMOUS)
+#define PAGES_READ_WRITE           (PROT_READ | PROT_WRITE)
 #define PAGES_GUARD_BUDGET_DEFAULT 16000u /* guards, where vm.max_map_count can't be read */
-#define PAGES_GUARD_BUDGET_SHARE 4u       /* of vm.max_map_count; a guard takes up to two mappings, so half at most */
+#define PAGES_GUARD_BUDGET_SHARE   4u     /* of vm.max_map_count; a guard takes up to two mappings, so half at most */
 
 /* --- The two ways to the kernel, and the tests' own. --- */
 
@@ -113,7 +113,7 @@ void sj__pages_set_source(const struct sj_page_source *source)
 /* --- What was found at start, and the books. --- */
 
 static size_t pages_bytes = 4096;
-static bool pages_markers;         /* the kernel has guard markers, and they guard */
+static bool pages_markers;               /* the kernel has guard markers, and they guard */
 static bool pages_release_zeroes = true; /* MADV_DONTNEED gives zero pages; false in some emulators */
 
 static struct sj_atomic_u64 pages_maps;

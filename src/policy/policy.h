@@ -18,6 +18,7 @@
 
 enum sj_delay { SJ_DELAY_LIFO, SJ_DELAY_RUN };
 
+/* In this order: from FREE on, small slots are scrubbed at free. */
 enum sj_scrub { SJ_SCRUB_OFF, SJ_SCRUB_REUSE, SJ_SCRUB_FREE, SJ_SCRUB_AUTO };
 
 enum sj_guard { SJ_GUARD_OFF, SJ_GUARD_LARGE };

@@ -109,12 +109,12 @@ static void publish(struct sj_large *large)
 {
     sj_store_relaxed_u32(&large->span.kind, SJ_SPAN_LARGE);
     sj_store_relaxed_u32(&large->live, 1);
-    sj_window_set(sj_window_granule(large->start), sj_window_entry_of(&large->span));
+    sj_window_set(sj_window_granule(large->start), &large->span);
 }
 
 static void withdraw(struct sj_large *large)
 {
-    sj_window_set(sj_window_granule(large->start), SJ_ENTRY_FREED);
+    sj_window_set(sj_window_granule(large->start), sj__window_freed);
 }
 
 /* Room needed before and behind a block, in bytes, besides the block itself. */

@@ -76,11 +76,9 @@ static void bin_insert(struct run *run)
     bins->head[bin] = run;
     bins->full[bin / 64] |= (uint64_t)1 << (bin % 64);
     bytes_of.held[run->content] += run->granules << SJ_GRANULE_SHIFT;
-
-    uint32_t entry = sj_window_entry_of(&run->span);
     sj_store_relaxed_u32(&run->span.kind, SJ_SPAN_RUN);
-    sj_window_set(run->first_granule, entry);
-    sj_window_set(run->first_granule + run->granules - 1, entry);
+    sj_window_set(run->first_granule, &run->span);
+    sj_window_set(run->first_granule + run->granules - 1, &run->span);
 }
 
 static void bin_remove(struct run *run)
@@ -96,8 +94,8 @@ static void bin_remove(struct run *run)
     if (bins->head[bin] == NULL)
         bins->full[bin / 64] &= ~((uint64_t)1 << (bin % 64));
     bytes_of.held[run->content] -= run->granules << SJ_GRANULE_SHIFT;
-    sj_window_set(run->first_granule, SJ_ENTRY_FREED);
-    sj_window_set(run->first_granule + run->granules - 1, SJ_ENTRY_FREED);
+    sj_window_set(run->first_granule, sj__window_freed);
+    sj_window_set(run->first_granule + run->granules - 1, sj__window_freed);
 }
 
 /* The free run that has `granule` as its first (`forward`) or last granule, if there is one with this content. */
@@ -266,7 +264,7 @@ bool sj__run_take_at(size_t first_granule, size_t granules, enum sj_run_content 
 void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content content)
 {
     for (size_t i = 0; i < granules; i++)
-        sj_window_set(first_granule + i, SJ_ENTRY_FREED);
+        sj_window_set(first_granule + i, sj__window_freed);
     sj__lock(&runs_lock);
     if (content != SJ_RUN_EMPTY) {
         size_t held_bytes = bytes_of.held[SJ_RUN_DIRTY] + bytes_of.held[SJ_RUN_ZERO];

@@ -16,7 +16,7 @@ enum {
 };
 
 struct sj_size_class sj__size_classes[SJ_CLASS_COUNT];
-uint8_t sj__class_of_step[SJ_SMALL_MAX_BYTES / SJ_SMALL_STEP_BYTES + 1];
+uint16_t sj__class_of_step[SJ_SMALL_MAX_BYTES / SJ_SMALL_STEP_BYTES + 1];
 
 static uint32_t next_slot_bytes(uint32_t slot_bytes)
 {
@@ -56,7 +56,7 @@ void sj__size_classes_start(void)
         size_class->usable_bytes = slot_bytes;
         lay_out_slab(size_class);
         while (step <= slot_bytes / SJ_SMALL_STEP_BYTES)
-            sj__class_of_step[step++] = (uint8_t)index;
+            sj__class_of_step[step++] = (uint16_t)(index << SJ_BIN_SHIFT);
         slot_bytes = next_slot_bytes(slot_bytes);
     }
 }

@@ -23,6 +23,7 @@ enum {
     SJ_CLASS_ZERO = 0,
     SJ_CLASS_COUNT = 41,
     SJ_SLAB_MAX_WORDS = 64,
+    SJ_BIN_SHIFT = 6,
     SJ_RECIPROCAL_SHIFT = 40
 };
 
@@ -37,17 +38,23 @@ struct sj_size_class {
     uint8_t rich_slots;      /* a group with fewer free slots is not taken while a fuller one is there */
 };
 
-extern struct sj_size_class sj__size_classes[SJ_CLASS_COUNT];
+extern SJ_HIDDEN struct sj_size_class sj__size_classes[SJ_CLASS_COUNT];
 
-/* Class of each size, in steps of 16 bytes: entry (size + 15) / 16. */
-extern uint8_t sj__class_of_step[SJ_SMALL_MAX_BYTES / SJ_SMALL_STEP_BYTES + 1];
+/* Class of each size, in steps of 16 bytes: entry (size + 15) / 16. The class times 64, which is where its bin lies in
+ * a heap: a shift less on every allocation. */
+extern SJ_HIDDEN uint16_t sj__class_of_step[SJ_SMALL_MAX_BYTES / SJ_SMALL_STEP_BYTES + 1];
 
 void sj__size_classes_start(void);
+
+SJ_ALWAYS_INLINE size_t sj_bin_offset_of(size_t size_bytes)
+{
+    return sj__class_of_step[(size_bytes + (SJ_SMALL_STEP_BYTES - 1)) / SJ_SMALL_STEP_BYTES];
+}
 
 /* The class for `size_bytes`, which is at most SJ_SMALL_MAX_BYTES. */
 SJ_ALWAYS_INLINE unsigned sj_class_of(size_t size_bytes)
 {
-    return sj__class_of_step[(size_bytes + (SJ_SMALL_STEP_BYTES - 1)) / SJ_SMALL_STEP_BYTES];
+    return (unsigned)(sj_bin_offset_of(size_bytes) >> SJ_BIN_SHIFT);
 }
 
 /* The smallest class that holds `size_bytes` at a multiple of `alignment` (a power of two); 0 if none does.

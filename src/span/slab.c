@@ -79,15 +79,15 @@ struct sj_slab *sj__slab_open(unsigned class_index, void *owner, uint8_t stamp, 
         (void)sj__pages_guard(slab->base, granules << SJ_GRANULE_SHIFT);
     slab->clean_start = content != SJ_RUN_DIRTY;
     slab->stamp = stamp;
-    slab->used = 0;
+    slab->until_slow = 0;
     slab->trigger = 0;
+    slab->current_word = NULL;
     slab->cursor = 0;
     reset_planes(slab, !slab->clean_start);
     sj_store_relaxed_u32(&slab->span.kind, SJ_SPAN_SLAB);
     sj_store_release_ptr(&slab->span.owner, owner); /* pairs with the load in heap/remote.c */
-    uint32_t entry = sj_window_entry_of(&slab->span);
     for (size_t i = 0; i < granules; i++)
-        sj_window_set(slab->first_granule + i, entry);
+        sj_window_set(slab->first_granule + i, &slab->span);
     return slab;
 }
 
@@ -147,7 +147,7 @@ bool sj__slab_take(struct sj_slab *slab, bool rich_only, struct sj_group *group)
     if (best_count == 0 || (rich_only && best_count < size_class->rich_slots))
         return false;
     sj_word_clear(&slab->planes[group->word_index].available, group->bits);
-    slab->used += best_count;
+    slab->until_slow += (int32_t)best_count;
     return true;
 }
 

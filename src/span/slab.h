@@ -17,7 +17,7 @@
  *     dirty      it owes a scrub: free, and may hold old bytes. Not dirty and not live: it reads as zero.
  *     freed      it has been freed since the slab was opened. For the reports: tells a double free from a wild one.
  *
- * Invariants: live and available are never both set. `used` counts the slots that are not available. Remote bits are
+ * Invariants: live and available are never both set. until_slow + trigger slots are not available (sj_slab_used). Remote bits are
  * zero when a slab is closed. A record is recycled for slabs of the same class only; its link and queued flag live on
  * (a thread may still be about to queue it, see heap/remote.h).
  *
@@ -62,9 +62,10 @@ struct sj_slab {
     uint8_t stamp; /* level of the policy it was opened under */
     uint8_t place; /* enum sj_slab_place */
     uint8_t unused;
-    uint32_t used;    /* slots not available */
-    uint32_t trigger; /* a free that brings `used` down to this or below takes the slow path */
+    int32_t until_slow; /* slots not available, less `trigger`: the free that brings it to 0 takes the slow path */
+    uint32_t trigger;
     struct sj_remote *remote;
+    struct sj_word *current_word; /* the word its bin hands out from; NULL if none */
 
     SJ_CACHE_ALIGNED struct sj_slab *next; /* in its bin's list, or in the pool of records */
     struct sj_slab *previous;
@@ -78,6 +79,18 @@ struct sj_slab {
 };
 
 _Static_assert(offsetof(struct sj_slab, next) == SJ_CACHE_LINE_BYTES, "a free reads one line of the slab");
+
+/* Number of slots that are not available: live, taken, or freed by others and not folded. */
+SJ_ALWAYS_INLINE uint32_t sj_slab_used(const struct sj_slab *slab)
+{
+    return (uint32_t)slab->until_slow + slab->trigger;
+}
+
+SJ_ALWAYS_INLINE void sj_slab_set_trigger(struct sj_slab *slab, uint32_t trigger)
+{
+    slab->until_slow = (int32_t)(sj_slab_used(slab) - trigger);
+    slab->trigger = trigger;
+}
 
 /* A group of free slots, taken out of a slab: at most 64 neighbours. */
 struct sj_group {
