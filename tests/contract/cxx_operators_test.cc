@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <dlfcn.h>
 #include <map>
 #include <memory>
 #include <new>
@@ -23,7 +22,16 @@
 #include <utility>
 #include <vector>
 
-namespace {
+// Weak, so that the program also links without the library, to run under LD_PRELOAD or another allocator; but out of an
+// archive nothing weak is pulled.
+#if defined(SJ_TEST_ARCHIVE)
+extern "C" size_t sj_malloc_usable_size(void *block);
+#else
+extern "C" __attribute__((weak)) size_t sj_malloc_usable_size(void *block);
+#endif
+
+namespace
+{
 
 volatile size_t huge_bytes = SIZE_MAX / 2 - 4096; // below PTRDIFF_MAX: refused by the system, not by the request check
 volatile size_t absurd_bytes = SIZE_MAX - 64;     // above it
@@ -64,17 +72,19 @@ void *filled(void *block, size_t bytes)
     return memset(block, 0xa5, bytes);
 }
 
-constexpr size_t sizes[] = {1, 7, 8, 16, 17, 100, 128, 129, 1000, 4096, 5000, 32768, 40000, 1 << 20, (5 << 20) + 1};
-constexpr size_t alignments[] = {1, 2, 8, 16, 32, 64, 128, 512, 4096, 8192, 65536};
+constexpr size_t sizes[] = { 1, 7, 8, 16, 17, 100, 128, 129, 1000, 4096, 5000, 32768, 40000, 1 << 20, (5 << 20) + 1 };
+constexpr size_t alignments[] = { 1, 2, 8, 16, 32, 64, 128, 512, 4096, 8192, 65536 };
 
 void front_operators__are_scrubjays()
 {
-    Dl_info about;
-    void *found = dlsym(RTLD_DEFAULT, "_Znwm");
     if (getenv("SJ_TEST_ANY_ALLOCATOR") != nullptr)
         SKIP("SJ_TEST_ANY_ALLOCATOR is set");
-    REQUIRE(found != nullptr && dladdr(found, &about) != 0);
-    CHECK(strstr(about.dli_fname, "scrubjay") != nullptr);
+#if !defined(SJ_TEST_ARCHIVE)
+    REQUIRE(sj_malloc_usable_size != nullptr);
+#endif
+    void *block = ::operator new(100);
+    CHECK(sj_malloc_usable_size(block) >= 100); // a stranger's block would be reported
+    ::operator delete (block, size_t{ 100 });
 }
 
 void front_operators__plain_forms_round_trip()
@@ -128,9 +138,9 @@ void front_operators__zero_bytes_are_distinct()
     CHECK(a != nullptr && b != nullptr && c != nullptr);
     CHECK(a != b && b != c && a != c);
     CHECK(is_aligned(c, 64));
-    ::operator delete(a, size_t{0});
-    ::operator delete[](b, size_t{0});
-    ::operator delete(c, size_t{0}, std::align_val_t(64));
+    ::operator delete (a, size_t{ 0 });
+    ::operator delete[](b, size_t{ 0 });
+    ::operator delete (c, size_t{ 0 }, std::align_val_t(64));
 }
 
 void front_operators__null_is_deleted_by_every_form()
@@ -138,16 +148,16 @@ void front_operators__null_is_deleted_by_every_form()
     void *volatile null = nullptr;
     auto al = std::align_val_t(64);
     ::operator delete(null);
-    ::operator delete(null, size_t{10});
+    ::operator delete (null, size_t{ 10 });
     ::operator delete(null, std::nothrow);
     ::operator delete(null, al);
-    ::operator delete(null, size_t{10}, al);
+    ::operator delete (null, size_t{ 10 }, al);
     ::operator delete(null, al, std::nothrow);
     ::operator delete[](null);
-    ::operator delete[](null, size_t{10});
+    ::operator delete[](null, size_t{ 10 });
     ::operator delete[](null, std::nothrow);
     ::operator delete[](null, al);
-    ::operator delete[](null, size_t{10}, al);
+    ::operator delete[](null, size_t{ 10 }, al);
     ::operator delete[](null, al, std::nothrow);
     CHECK(null == nullptr);
 }
@@ -155,16 +165,14 @@ void front_operators__null_is_deleted_by_every_form()
 void front_operators__throw_bad_alloc_when_too_much_is_asked()
 {
     auto al = std::align_val_t(64);
-    for (size_t bytes : {size_t{huge_bytes}, size_t{absurd_bytes}}) {
+    for (size_t bytes : { size_t{ huge_bytes }, size_t{ absurd_bytes } }) {
         CHECK(throws_bad_alloc([&] { return ::operator new(bytes); }));
         CHECK(throws_bad_alloc([&] { return ::operator new[](bytes); }));
         CHECK(throws_bad_alloc([&] { return ::operator new(bytes, al); }));
         CHECK(throws_bad_alloc([&] { return ::operator new[](bytes, al); }));
         CHECK(throws_bad_alloc([&] { return new char[bytes]; }));
     }
-    CHECK(throws_bad_alloc([&] {
-        return std::vector<char>(huge_bytes).empty() ? nullptr : escaped;
-    }));
+    CHECK(throws_bad_alloc([&] { return std::vector<char>(huge_bytes).empty() ? nullptr : escaped; }));
 }
 
 void front_operators__bad_alloc_is_caught_by_its_bases()
@@ -189,9 +197,9 @@ void front_operators__destructors_run_when_new_throws_past_them()
         }
     };
     try {
-        guard outer{&ended};
+        guard outer{ &ended };
         auto inner = [&] {
-            guard g{&ended};
+            guard g{ &ended };
             return ::operator new[](huge_bytes);
         };
         (void)inner();
@@ -204,7 +212,7 @@ void front_operators__destructors_run_when_new_throws_past_them()
 void front_operators__nothrow_forms_give_null()
 {
     auto al = std::align_val_t(64);
-    for (size_t bytes : {size_t{huge_bytes}, size_t{absurd_bytes}}) {
+    for (size_t bytes : { size_t{ huge_bytes }, size_t{ absurd_bytes } }) {
         CHECK(::operator new(bytes, std::nothrow) == nullptr);
         CHECK(::operator new[](bytes, std::nothrow) == nullptr);
         CHECK(::operator new(bytes, al, std::nothrow) == nullptr);
@@ -225,7 +233,7 @@ void front_operators__array_length_that_overflows_throws()
     volatile long negative = -1;
     volatile size_t many = SIZE_MAX / sizeof(long) + 2;
     int caught = 0;
-    for (size_t count : {static_cast<size_t>(negative), size_t{many}}) {
+    for (size_t count : { static_cast<size_t>(negative), size_t{ many } }) {
         try {
             escaped = new long[count];
         } catch (const array_length_error &) {
@@ -249,10 +257,10 @@ void front_operators__handler_is_called_until_it_is_gone()
     struct {
         bool (*call)();
     } const forms[] = {
-        {[] { return throws_bad_alloc([] { return ::operator new(huge_bytes); }); }},
-        {[] { return throws_bad_alloc([] { return ::operator new[](huge_bytes); }); }},
-        {[] { return throws_bad_alloc([] { return ::operator new(huge_bytes, std::align_val_t(256)); }); }},
-        {[] { return throws_bad_alloc([] { return ::operator new[](huge_bytes, std::align_val_t(256)); }); }},
+        { [] { return throws_bad_alloc([] { return ::operator new(huge_bytes); }); } },
+        { [] { return throws_bad_alloc([] { return ::operator new[](huge_bytes); }); } },
+        { [] { return throws_bad_alloc([] { return ::operator new(huge_bytes, std::align_val_t(256)); }); } },
+        { [] { return throws_bad_alloc([] { return ::operator new[](huge_bytes, std::align_val_t(256)); }); } },
     };
     for (const auto &form : forms) {
         handler_calls = 0;
@@ -273,7 +281,8 @@ void front_operators__handler_is_called_until_it_is_gone()
     std::set_new_handler(nullptr);
 }
 
-struct handler_error {};
+struct handler_error {
+};
 
 void handler_that_throws()
 {
@@ -350,10 +359,10 @@ size_t mapped_bytes()
 void front_operators__handler_that_frees_memory_lets_new_succeed()
 {
     int status = in_child([] {
-        constexpr size_t block_bytes = size_t{24} << 20;
+        constexpr size_t block_bytes = size_t{ 24 } << 20;
         handler_calls = 0;
         reserve = ::operator new(block_bytes);
-        struct rlimit limit = {mapped_bytes() + (size_t{100} << 20), RLIM_INFINITY};
+        struct rlimit limit = { mapped_bytes() + (size_t{ 100 } << 20), RLIM_INFINITY };
         REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
         std::set_new_handler(handler_that_spends_the_reserve);
         int granted = 0;
@@ -385,14 +394,14 @@ void front_operators__small_blocks_run_out_cleanly()
             node *next;
             char bytes[56];
         };
-        struct rlimit limit = {mapped_bytes() + (size_t{24} << 20), RLIM_INFINITY};
+        struct rlimit limit = { mapped_bytes() + (size_t{ 24 } << 20), RLIM_INFINITY };
         REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
-        size_t counts[2] = {0, 0};
+        size_t counts[2] = { 0, 0 };
         for (size_t &count : counts) {
             node *list = nullptr;
             try {
                 for (;; count++)
-                    list = new node{list, {}};
+                    list = new node{ list, {} };
             } catch (const std::bad_alloc &) {
                 while (list != nullptr)
                     delete std::exchange(list, list->next);
@@ -504,7 +513,7 @@ void front_operators__blocks_are_deleted_by_another_thread()
 void front_operators__alignment_that_is_no_power_of_two_is_refused()
 {
     volatile size_t odd = 48;
-    auto al = static_cast<std::align_val_t>(size_t{odd});
+    auto al = static_cast<std::align_val_t>(size_t{ odd });
     if (getenv("SJ_TEST_ANY_ALLOCATOR") != nullptr)
         SKIP("libstdc++ before 13 passes it on");
     CHECK(throws_bad_alloc([&] { return ::operator new(100, al); }));

@@ -27,7 +27,8 @@ void *operator new(size_t bytes)
     return block;
 }
 
-namespace {
+namespace
+{
 
 struct object {
     char bytes[40];

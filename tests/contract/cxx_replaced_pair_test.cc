@@ -19,7 +19,8 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace
+{
 
 constexpr uint64_t magic = 0x5c2b1a0e77d3f491u;
 struct alignas(16) header {
@@ -38,7 +39,7 @@ void *operator new(size_t bytes)
     auto *head = fails ? nullptr : static_cast<header *>(malloc(sizeof(header) + bytes));
     if (head == nullptr)
         throw std::bad_alloc();
-    *head = {magic, bytes};
+    *head = { magic, bytes };
     objects_made++;
     objects_alive++;
     return head + 1;
@@ -48,7 +49,7 @@ void *operator new(size_t bytes)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpragmas"
 #pragma GCC diagnostic ignored "-Wsized-deallocation"
-void operator delete(void *block) noexcept
+__attribute__((noinline)) void operator delete(void *block) noexcept
 {
     if (block == nullptr)
         return;
@@ -60,13 +61,14 @@ void operator delete(void *block) noexcept
 }
 #pragma GCC diagnostic pop
 
-namespace {
+namespace
+{
 
 void front_operators__every_default_form_comes_to_the_replaced_pair()
 {
     long alive = objects_alive;
     long made = objects_made;
-    for (size_t bytes : {size_t{1}, size_t{100}, size_t{5000}, size_t{100000}, size_t{3} << 20}) {
+    for (size_t bytes : { size_t{ 1 }, size_t{ 100 }, size_t{ 5000 }, size_t{ 100000 }, size_t{ 3 } << 20 }) {
         ::operator delete(::operator new(bytes));
         ::operator delete(::operator new(bytes), bytes);
         ::operator delete(::operator new(bytes), std::nothrow);
