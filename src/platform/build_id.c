@@ -13,7 +13,7 @@
 #include <elf.h>
 #include <link.h>
 
-extern const ElfW(Ehdr) __ehdr_start __attribute__((weak, visibility("hidden")));
+extern const unsigned char __ehdr_start[] __attribute__((weak, visibility("hidden")));
 
 static size_t note_padded(size_t bytes)
 {
@@ -47,10 +47,10 @@ static bool format_from_notes(struct sj_text *text, const unsigned char *note, s
 
 void sj__build_id_format(struct sj_text *text)
 {
-    const ElfW(Ehdr) *header = &__ehdr_start;
-    if (header == NULL)
+    const unsigned char *base = __ehdr_start;
+    if (base == NULL)
         return;
-    const unsigned char *base = (const unsigned char *)header;
+    const ElfW(Ehdr) *header = (const void *)base;
     const ElfW(Phdr) *segments = (const void *)(base + header->e_phoff);
     uintptr_t first = UINTPTR_MAX; /* the address the file's first byte was linked at */
     for (unsigned i = 0; i < header->e_phnum; i++) {
