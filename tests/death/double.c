@@ -69,6 +69,16 @@ static void after_ten_others(bool misuse, size_t size)
     end_twin();
 }
 
+static void free_again(bool misuse, void *block)
+{
+    if (block == NULL)
+        death_cannot("no memory");
+    death_free(block);
+    if (misuse)
+        death_free(block);
+    end_twin();
+}
+
 static void after_many_operations(bool misuse, size_t size)
 {
     enum { OPERATIONS = 20000, HELD = 64 };
@@ -79,9 +89,10 @@ static void after_many_operations(bool misuse, size_t size)
     for (size_t i = 0; i < OPERATIONS; i++) {
         size_t other = 200 + i * 37 % 3000;
         free(held[i % HELD]);
-        held[i % HELD] = other / 16 == size / 16 ? NULL : malloc(other);
+        /* Not of the same class: that one would hand the block out again, as it may. */
+        held[i % HELD] = other > size - size / 4 && other <= size + size / 4 ? NULL : malloc(other);
         if (held[i % HELD] == block)
-            _exit(misuse ? 3 : 0); /* handed out again for another size: no case for this allocator */
+            free_again(misuse, death_new(size)); /* a large block's address serves another size: no case */
     }
     if (misuse)
         death_free(block);
@@ -122,16 +133,6 @@ static void aligned_small(bool misuse, size_t alignment)
     if (posix_memalign(&block, alignment, 24) != 0)
         death_cannot("no memory");
     *(char *)block = 1;
-    death_free(block);
-    if (misuse)
-        death_free(block);
-    end_twin();
-}
-
-static void free_again(bool misuse, void *block)
-{
-    if (block == NULL)
-        death_cannot("no memory");
     death_free(block);
     if (misuse)
         death_free(block);
@@ -268,6 +269,9 @@ static void among_many(bool misuse, size_t size)
 static const size_t alignments[] = { 64,    128,   256,   512,    1024,   2048,   4096,    8192,
                                      16384, 32768, 65536, 131072, 262144, 524288, 1048576, SIZE_MAX };
 static const size_t small_sizes[] = { 16, 48, 256, 1024, 4096, SIZE_MAX };
+/* A neighbour keeps the slab of these; the addresses of a large block may serve slots of any class later. */
+static const size_t slot_sizes[] = { 16, 48, 1000, 4096, 16384, 32768, SIZE_MAX };
+static const size_t large_sizes[] = { 33792, 1048576, 67108864, SIZE_MAX };
 static const size_t middle_sizes[] = { 8, 64, 3000, 40000, SIZE_MAX };
 
 #define BY_SIZE(name, list, function)                          \
@@ -280,7 +284,9 @@ const struct death_family death_double[] = {
     BY_SIZE("double_free_with_neighbour", death_all_sizes, with_neighbour),
     BY_SIZE("double_free_after_another", death_all_sizes, after_another),
     BY_SIZE("double_free_after_ten_others", death_few_sizes, after_ten_others),
-    BY_SIZE("double_free_after_many_operations", death_few_sizes, after_many_operations),
+    BY_SIZE("double_free_after_many_operations", slot_sizes, after_many_operations),
+    { "double_free_large_after_many_operations", "SJ-004|SJ-003|SJ-002", "0,1,2", DEATH_SIZE, 0, large_sizes,
+      after_many_operations },
     BY_SIZE("double_free_after_trim", small_sizes, after_trim),
     BY_SIZE("double_free_aligned", alignments, aligned),
     BY_SIZE("double_free_aligned_small", alignments, aligned_small),

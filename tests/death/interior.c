@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static const size_t sizes_from_32[] = {
@@ -175,11 +176,18 @@ static void never_inside(bool misuse, size_t size)
         death_free(death_offset(slot, 8));
 }
 
+/* Whether a page of our own mapping was never touched. */
+static bool never_touched(uintptr_t page)
+{
+    unsigned char resident = 1;
+    return mincore((void *)page, 4096, &resident) == 0 && (resident & 1) == 0;
+}
+
 /*
- * An address in the part of the reservation that was never used: the middle of the largest inaccessible mapping
- * that touches, through mappings without a gap, the one a live block is in. Zero if there is none.
+ * An address in the part of the window that was never used: the start of an untouched page, near the end, of the
+ * mapping a live block is in. Zero if there is none.
  */
-static uintptr_t unused_reservation(uintptr_t live)
+static uintptr_t unused_window(uintptr_t live)
 {
     static char maps[262144];
     int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -187,37 +195,26 @@ static uintptr_t unused_reservation(uintptr_t live)
     for (ssize_t got; file >= 0 && (got = read(file, maps + length, sizeof maps - 1 - length)) > 0;)
         length += (size_t)got;
     close(file);
-    uintptr_t last_end = 0, best = 0, best_bytes = 0;
-    bool holds_live = false;
-    for (char *line = maps; *line != '\0';) {
+    for (char *line = maps; line != NULL && *line != '\0';) {
         char *rest;
         uintptr_t start = strtoull(line, &rest, 16);
         uintptr_t end = strtoull(rest + 1, &rest, 16);
-        if (start != last_end) {
-            if (holds_live)
-                break;
-            best = best_bytes = 0;
-        }
-        last_end = end;
-        holds_live |= live >= start && live < end;
-        if (strncmp(rest, " ---p 00000000 00:00 0", 22) == 0 && end - start > best_bytes) {
-            best_bytes = end - start;
-            best = start + (best_bytes / 2 & ~(uintptr_t)4095);
-        }
+        if (live >= start && live < end)
+            for (uintptr_t page = end - 8 * 4096; page > live; page -= 4096)
+                if (never_touched(page) && never_touched(page + 4096) && never_touched(page - 4096))
+                    return page;
         line = strchr(line, '\n');
-        if (line == NULL)
-            break;
-        line++;
+        line = line != NULL ? line + 1 : NULL;
     }
-    return holds_live ? best : 0;
+    return 0;
 }
 
 static void window(bool misuse, size_t call)
 {
     void *live = death_new(100);
-    uintptr_t unused = unused_reservation((uintptr_t)live);
+    uintptr_t unused = unused_window((uintptr_t)live);
     if (misuse && unused == 0)
-        death_cannot("no unused part of a reservation found");
+        death_cannot("no unused part of the window found");
     if (misuse)
         death_give((enum death_call)call, (void *)unused, 64);
     free(live);

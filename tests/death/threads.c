@@ -15,6 +15,7 @@
 #include "death.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -62,7 +63,38 @@ static void two_remotes(bool misuse, size_t size)
     _exit(0);
 }
 
+/* A thread that is there before the block is freed, so that starting it allocates nothing in between. */
+struct waiting {
+    pthread_t thread;
+    sem_t go;
+    void *block;
+};
+
+static void *wait_and_free(void *argument)
+{
+    struct waiting *waiting = argument;
+    sem_wait(&waiting->go);
+    if (waiting->block != NULL)
+        death_free(waiting->block);
+    return NULL;
+}
+
 static void local_then_remote(bool misuse, size_t size)
+{
+    struct waiting waiting;
+    sem_init(&waiting.go, 0, 0);
+    if (pthread_create(&waiting.thread, NULL, wait_and_free, &waiting) != 0)
+        death_cannot("no thread");
+    void *block = death_new(size);
+    death_free(block);
+    waiting.block = misuse ? block : NULL;
+    sem_post(&waiting.go);
+    pthread_join(waiting.thread, NULL);
+    _exit(0);
+}
+
+/* pthread_create allocates: the second free must not pass even if that reuses the memory for another size. */
+static void local_then_new_thread(bool misuse, size_t size)
 {
     void *block = death_new(size);
     death_free(block);
@@ -107,8 +139,6 @@ static void remote_folded_then_remote(bool misuse, size_t size)
     for (int i = 0; i < ROUNDS; i++) {
         free(kept[i % KEPT]);
         kept[i % KEPT] = malloc(size < 4096 ? 8000 : 48);
-        if (kept[i % KEPT] == block)
-            _exit(misuse ? 3 : 0); /* handed out again for another size: no case for this allocator */
     }
     if (misuse)
         in_thread(free_once, block);
@@ -238,6 +268,7 @@ static void raced_once(bool misuse, size_t size)
     pthread_join(other, NULL);
 }
 
+static const size_t slot_sizes[] = { 8, 48, 256, 1000, 4096, 32768, SIZE_MAX };
 static const size_t some_sizes[] = { 8, 48, 256, 1000, 4096, 32768, 33792, 1048576, SIZE_MAX };
 
 #define BY_SIZE(name, list, function)                          \
@@ -249,9 +280,11 @@ const struct death_family death_threads[] = {
     BY_SIZE("thread_remote_twice", death_all_sizes, remote_twice),
     BY_SIZE("thread_two_remotes", some_sizes, two_remotes),
     BY_SIZE("thread_local_then_remote", death_all_sizes, local_then_remote),
+    { "thread_local_then_new_thread", "SJ-004|SJ-003|SJ-002", "0,1,2", DEATH_SIZE, 0, death_all_sizes,
+      local_then_new_thread },
     BY_SIZE("thread_remote_then_local", death_all_sizes, remote_then_local),
     BY_SIZE("thread_remote_then_local_queued", some_sizes, remote_then_local_queued),
-    BY_SIZE("thread_remote_folded_then_remote", some_sizes, remote_folded_then_remote),
+    BY_SIZE("thread_remote_folded_then_remote", slot_sizes, remote_folded_then_remote),
     BY_SIZE("thread_owner_gone", some_sizes, owner_gone),
     BY_SIZE("thread_owner_gone_two_threads", some_sizes, owner_gone_two_threads),
     BY_SIZE("thread_freed_by_gone_owner", some_sizes, freed_by_gone_owner),
