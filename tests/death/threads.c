@@ -280,7 +280,7 @@ const struct death_family death_threads[] = {
     BY_SIZE("thread_remote_twice", death_all_sizes, remote_twice),
     BY_SIZE("thread_two_remotes", some_sizes, two_remotes),
     BY_SIZE("thread_local_then_remote", death_all_sizes, local_then_remote),
-    { "thread_local_then_new_thread", "SJ-004|SJ-003|SJ-002", "0,1,2", DEATH_SIZE, 0, death_all_sizes,
+    { "thread_local_then_new_thread", "SJ-004|SJ-003|SJ-002", "0,1,2", DEATH_SIZE, 0, some_sizes,
       local_then_new_thread },
     BY_SIZE("thread_remote_then_local", death_all_sizes, remote_then_local),
     BY_SIZE("thread_remote_then_local_queued", some_sizes, remote_then_local_queued),

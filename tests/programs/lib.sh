@@ -12,6 +12,7 @@
 
 set -u
 sj_programs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck disable=SC2034 # for those who source this
 sj_top=$(cd "$sj_programs/../.." && pwd)
 sj_seconds=${SJ_SECONDS:-120}          # time bound of one command
 sj_servers=()

@@ -9,7 +9,7 @@ need perl:perl
 cat >"$SJ_WORK/job.pl" <<'PL'
 use strict; use warnings;
 my (%count, @list, $text);
-for my $i (1 .. 200000) {
+for my $i (1 .. 100000) {
     my $word = join '', map { chr(97 + ($i * $_) % 26) } 1 .. ($i % 12 + 1);
     $count{$word}++;
     push @list, $word if $i % 7 == 0;

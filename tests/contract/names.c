@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What: all names of the family as glibc exports them, and what the statistics among them answer.
+ * Why this way: names that headers no longer declare are found by dlsym, as an old binary's loader would.
+ */
+#include "unit/unit.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <sys/mman.h>
+
+static void *find(const char *name)
+{
+    void *symbol = dlsym(RTLD_DEFAULT, name);
+    if (symbol == NULL)
+        unit_print("# %s is missing\n", name);
+    return symbol;
+}
+
+/* ISO C has no cast from object to function pointer; POSIX has this one. */
+#define FIND(type, name)                                \
+    __extension__({                                     \
+        void *symbol_ = find(name);                     \
+        __typeof__(type) function_;                     \
+        memcpy(&function_, &symbol_, sizeof function_); \
+        function_;                                      \
+    })
+
+static const char *object_of(const char *name)
+{
+    Dl_info info;
+    void *symbol = dlsym(RTLD_DEFAULT, name);
+    return symbol != NULL && dladdr(symbol, &info) != 0 ? info.dli_fname : "nowhere";
+}
+
+static void names_all__come_from_one_library(void)
+{
+    static const char *const names[] = {
+        "malloc",          "calloc",         "realloc",          "free",
+        "cfree",           "memalign",       "aligned_alloc",    "posix_memalign",
+        "valloc",          "pvalloc",        "reallocarray",     "malloc_usable_size",
+        "malloc_trim",     "mallopt",        "mallinfo",         "mallinfo2",
+        "malloc_info",     "malloc_stats",   "free_sized",       "free_aligned_sized",
+        "__libc_malloc",   "__libc_calloc",  "__libc_realloc",   "__libc_free",
+        "__libc_memalign", "__libc_valloc",  "__libc_pvalloc",   "__libc_reallocarray",
+        "__libc_mallinfo", "__libc_mallopt", "__posix_memalign",
+    };
+    if (dlsym(RTLD_DEFAULT, "sj_malloc") == NULL)
+        SKIP("another allocator is under test");
+    const char *ours = object_of("sj_malloc");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (!CHECK(strcmp(object_of(names[i]), ours) == 0))
+            unit_print("# %s comes from %s\n", names[i], object_of(names[i]));
+}
+
+static void names_siblings__work_together(void)
+{
+    typedef void *(*one_size)(size_t);
+    typedef void *(*two_sizes)(size_t, size_t);
+    void (*libc_free)(void *) = FIND(void (*)(void *), "__libc_free");
+    void (*old_free)(void *) = FIND(void (*)(void *), "cfree");
+    one_size makers[3] = { FIND(one_size, "__libc_malloc"), FIND(one_size, "__libc_valloc"),
+                           FIND(one_size, "__libc_pvalloc") };
+    two_sizes pairs[2] = { FIND(two_sizes, "__libc_calloc"), FIND(two_sizes, "__libc_memalign") };
+    void *(*libc_realloc)(void *, size_t) = FIND(void *(*)(void *, size_t), "__libc_realloc");
+    int (*libc_posix_memalign)(void **, size_t, size_t) = FIND(int (*)(void **, size_t, size_t), "__posix_memalign");
+    REQUIRE(libc_free != NULL && libc_realloc != NULL);
+    for (size_t i = 0; i < 3; i++) {
+        REQUIRE(makers[i] != NULL);
+        free(memset(makers[i](100), 1, 100));
+        libc_free(makers[i](100));
+    }
+    for (size_t i = 0; i < 2; i++) {
+        REQUIRE(pairs[i] != NULL);
+        free(memset(pairs[i](64, 100), 1, 100));
+        libc_free(pairs[i](64, 100));
+    }
+    if (old_free != NULL)
+        old_free(malloc(10));
+    libc_free(malloc(10));
+    free(libc_realloc(malloc(10), 1000));
+    libc_free(realloc(libc_realloc(NULL, 10), 1000));
+    if (libc_posix_memalign != NULL) {
+        void *block = NULL;
+        CHECK_EQ(libc_posix_memalign(&block, 4096, 10), 0);
+        CHECK(block != NULL && (uintptr_t)block % 4096 == 0);
+        free(block);
+    }
+    free(pvalloc(100));
+    free(valloc(100));
+}
+
+static size_t bytes_in_use(void)
+{
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+static void names_mallinfo2__moves_with_each_allocation(void)
+{
+    static const size_t sizes[] = { 1, 16, 100, 1000, 5000, 30000, 40000, 100000, 1 << 20, 10 << 20 };
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
+        for (int round = 0; round < 20; round++) {
+            size_t before = bytes_in_use();
+            void *block = malloc(sizes[k]);
+            size_t during = bytes_in_use();
+            if (!CHECK(during >= before + sizes[k]))
+                unit_print("# size %zu: %zu before, %zu during\n", sizes[k], before, during);
+            free(block);
+            if (!CHECK(bytes_in_use() <= during - sizes[k]))
+                unit_print("# size %zu: %zu before, %zu during, %zu after\n", sizes[k], before, during, bytes_in_use());
+        }
+    struct mallinfo2 info = mallinfo2();
+    CHECK(info.arena + info.hblkhd >= info.uordblks);
+}
+
+static size_t read_info(char *text, size_t bytes)
+{
+    FILE *stream = tmpfile();
+    if (stream == NULL || malloc_info(0, stream) != 0)
+        return 0;
+    rewind(stream);
+    size_t length = fread(text, 1, bytes - 1, stream);
+    text[length] = '\0';
+    fclose(stream);
+    return length;
+}
+
+/* Well formed: tags balance, attributes are quoted. Enough to catch what a parser would refuse. */
+static bool well_formed(const char *text)
+{
+    char open[32][32];
+    int depth = 0;
+    bool any = false;
+    for (const char *at = strchr(text, '<'); at != NULL; at = strchr(at, '<')) {
+        const char *end = strchr(at, '>');
+        char name[32] = "";
+        if (end == NULL || depth >= 31)
+            return false;
+        unsigned quotes = 0;
+        for (const char *c = at; c < end; c++)
+            quotes += *c == '"';
+        sscanf(at[1] == '/' ? at + 2 : at + 1, "%31[A-Za-z0-9_:.-]", name);
+        if (quotes % 2 != 0 || (name[0] == '\0' && at[1] != '?' && at[1] != '!'))
+            return false;
+        if (at[1] == '/') {
+            if (depth == 0 || strcmp(open[--depth], name) != 0)
+                return false;
+        } else if (end[-1] != '/' && at[1] != '?' && at[1] != '!') {
+            memcpy(open[depth++], name, sizeof name);
+            any = true;
+        }
+        at = end;
+    }
+    return any && depth == 0;
+}
+
+static void names_malloc_info__is_xml(void)
+{
+    static char text[1 << 20];
+    void *small = malloc(100), *large = malloc(10 << 20);
+    REQUIRE(read_info(text, sizeof text) > 0);
+    CHECK(strncmp(text, "<malloc", 7) == 0);
+    if (!CHECK(well_formed(text)))
+        unit_print("# %.400s\n", text);
+    errno = 0;
+    CHECK_EQ(malloc_info(1, stdout), -1);
+    CHECK_EQ(errno, EINVAL);
+    free(small);
+    free(large);
+}
+
+static void names_malloc_trim__says_one_then_zero(void)
+{
+    enum { BLOCKS = 20000 };
+    static void *blocks[BLOCKS];
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < BLOCKS; i++)
+            blocks[i] = memset(malloc(1000), 1, 1000);
+        for (int i = 0; i < BLOCKS; i++)
+            free(blocks[i]);
+        CHECK_EQ(malloc_trim(0), 1);
+        CHECK_EQ(malloc_trim(0), 0);
+    }
+    void *large = memset(malloc(20 << 20), 1, 20 << 20);
+    free(large);
+    malloc_trim(0);
+    CHECK_EQ(malloc_trim(0), 0);
+}
+
+static long resident_bytes(void)
+{
+    char text[128] = "";
+    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t length = read(file, text, sizeof text - 1);
+    close(file);
+    long total = 0, resident = 0;
+    if (length <= 0 || sscanf(text, "%ld %ld", &total, &resident) != 2)
+        return -1;
+    return resident * sysconf(_SC_PAGESIZE);
+}
+
+static void names_malloc_trim__gives_memory_back(void)
+{
+    enum { BLOCKS = 100000 };
+    static void *blocks[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++)
+        blocks[i] = memset(malloc(1000), 1, 1000);
+    long peak = resident_bytes();
+    for (int i = 0; i < BLOCKS; i++)
+        free(blocks[i]);
+    malloc_trim(0);
+    long after = resident_bytes();
+    CHECK(peak - after > 80 << 20);
+    if (peak - after <= 80 << 20)
+        unit_print("# %ld KiB at the peak, %ld KiB after\n", peak / 1024, after / 1024);
+}
+
+static void names_malloc_stats__writes_to_stderr(void)
+{
+    int saved = dup(STDERR_FILENO);
+    int file = memfd_create("stats", MFD_CLOEXEC);
+    REQUIRE(saved >= 0 && file >= 0);
+    fflush(stderr);
+    dup2(file, STDERR_FILENO);
+    malloc_stats();
+    fflush(stderr);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    CHECK(lseek(file, 0, SEEK_END) > 0);
+    close(file);
+}
+
+static void names_mallopt__answers_one_for_known_codes(void)
+{
+    CHECK_EQ(mallopt(M_MMAP_THRESHOLD, 1 << 20), 1);
+    CHECK_EQ(mallopt(M_ARENA_MAX, 2), 1);
+    CHECK_EQ(mallopt(M_TRIM_THRESHOLD, 1 << 20), 1);
+    free(malloc(2 << 20));
+}
+
+int main(int argc, char **argv)
+{
+    unit_begin(argc, argv);
+    RUN(names_all__come_from_one_library);
+    RUN(names_siblings__work_together);
+    RUN(names_mallinfo2__moves_with_each_allocation);
+    RUN(names_malloc_info__is_xml);
+    RUN(names_malloc_trim__says_one_then_zero);
+    RUN(names_malloc_trim__gives_memory_back);
+    RUN(names_malloc_stats__writes_to_stderr);
+    RUN(names_mallopt__answers_one_for_known_codes);
+    return unit_end();
+}
