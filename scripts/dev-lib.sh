@@ -39,6 +39,18 @@ sj_need()
     sj_install_packages "${missing[@]}"
 }
 
+# sj_need_packages PACKAGE...: installs those that dpkg does not know as installed.
+sj_need_packages()
+{
+    local package missing=()
+    command -v dpkg-query >/dev/null 2>&1 || return 0
+    for package in "$@"; do
+        dpkg-query -W -f '${Status}\n' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+    done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    sj_install_packages "${missing[@]}"
+}
+
 sj_install_packages()
 {
     local root=()
