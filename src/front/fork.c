@@ -7,6 +7,7 @@
 #include "front/slow.h"
 #include "heap/adopt.h"
 #include "meta/arena.h"
+#include "platform/process.h"
 #include "report/report.h"
 #include "span/large.h"
 #include "span/run.h"
@@ -48,6 +49,7 @@ static void in_parent(void)
 
 static void in_child(void)
 {
+    sj__process_forked();
     release(true);
 }
 

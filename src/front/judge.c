@@ -121,7 +121,8 @@ void sj__judge_size(const struct sj_judgement *judgement, size_t size_bytes, siz
     unsigned class_index = judgement->slab->class_index;
     bool matches = class_index == SJ_CLASS_ZERO
                        ? size_bytes == 0
-                       : sj__class_of_aligned(size_bytes, alignment) == class_index && size_bytes != 0;
+                       : sj__class_of_aligned(size_bytes, alignment) == class_index &&
+                             (size_bytes != 0 || alignment > SJ_SMALL_STEP_BYTES);
     if (!matches) {
         facts.expected_bytes = judgement->usable_bytes;
         sj__report_misuse(SJ_SIZE_MISMATCH, &facts);

@@ -17,6 +17,7 @@
 #include "front/summary.h"
 #include "heap/adopt.h"
 #include "meta/window.h"
+#include "platform/cpu.h"
 #include "platform/entropy.h"
 #include "platform/lock.h"
 #include "platform/pages.h"
@@ -135,6 +136,7 @@ static const struct sj_dispatch *variant_for(const struct sj_policy *policy)
 static bool start_locked(void)
 {
     sj__pages_start();
+    sj__cpu_start();
     sj__report_start();
     struct sj_settings *settings = &sj__sealed.settings;
     read_settings(settings);

@@ -10,7 +10,10 @@
 
 #include <string.h>
 
-enum { COME_BACK_FRACTION = 8 }; /* a full slab comes back when this part of its slots is free */
+enum {
+    COME_BACK_FRACTION = 8, /* a full slab comes back when this part of its slots is free */
+    REST_BYTES = 16384      /* delay=run: slots rest while at least this span of others is handed out */
+};
 
 _Thread_local struct sj_heap *sj__heap_current = &sj__heap_none;
 struct sj_heap sj__heap_none;
@@ -117,10 +120,8 @@ static struct sj_slab *open_slab(const struct sj_policy *policy, struct sj_heap 
     if (slab == NULL)
         return NULL;
     heap->lists[class_index].slabs++;
-    if (policy->random) {
-        unsigned groups = slab->slots / sj__size_classes[class_index].take_slots;
-        slab->cursor = (uint16_t)(heap->pool[heap->pool_next++] % (groups > 0 ? groups : 1));
-    }
+    if (policy->random)
+        slab->first_group = (uint16_t)(heap->pool[heap->pool_next++] % slab->groups);
     return slab;
 }
 
@@ -154,10 +155,11 @@ static bool refill_locked(const struct sj_policy *policy, struct sj_heap *heap, 
     struct sj_bin *bin = &heap->bins[class_index];
     struct sj_bin_list *list = &heap->lists[class_index];
     struct sj_group group;
+    size_t rest_bytes = policy->delay == SJ_DELAY_RUN ? REST_BYTES : 0;
     renew_pool(heap);
     sj__remote_fold(policy, heap);
     struct sj_slab *slab = bin->slab;
-    while (slab == NULL || !sj__slab_take(slab, list->count > 0, &group)) {
+    while (slab == NULL || !sj__slab_take(slab, rest_bytes, list->count > 0, &group)) {
         if (slab != NULL) {
             slab->current_word = NULL; /* no free may put a slot back into a word that the bin has left */
             leave_full(slab);

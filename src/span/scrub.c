@@ -4,32 +4,65 @@
  */
 #include "span/scrub.h"
 
-#include <string.h>
+#include "platform/cpu.h"
 
-enum {
-    SCAN_MIN_BYTES = 4096, /* below this, writing is always cheaper than looking */
-    SCAN_STEP_BYTES = 1024
-};
+enum { LINE_BYTES = 64 };
 
-static bool is_zero(const sj_vector16 *at, const sj_vector16 *end)
+/* One line: read it, and write zeros only if there is anything to overwrite. */
+SJ_ALWAYS_INLINE void scrub_line_baseline(sj_vector16 *line)
 {
-    for (; at < end; at += 8) {
-        sj_vector16 any = at[0] | at[1] | at[2] | at[3] | at[4] | at[5] | at[6] | at[7];
-        if ((any[0] | any[1]) != 0)
-            return false;
-    }
-    return true;
+    sj_vector16 any = line[0] | line[1] | line[2] | line[3];
+    if ((any[0] | any[1]) != 0)
+        line[0] = line[1] = line[2] = line[3] = (sj_vector16){ 0, 0 };
 }
+
+/* The bytes before the first whole line and behind the last: they are in slots' first and last lines, which are nearly
+ * always written. */
+SJ_ALWAYS_INLINE char *scrub_edge(char *at, char *end)
+{
+    for (; at < end; at += sizeof(sj_vector16))
+        *(sj_vector16 *)(void *)at = (sj_vector16){ 0, 0 };
+    return at;
+}
+
+SJ_ALWAYS_INLINE char *first_line(char *start, char *end)
+{
+    char *line = (char *)(((uintptr_t)start + LINE_BYTES - 1) & ~(uintptr_t)(LINE_BYTES - 1));
+    return line < end ? line : end;
+}
+
+static void scrub_baseline(char *at, char *end)
+{
+    at = scrub_edge(at, first_line(at, end));
+    for (; at + LINE_BYTES <= end; at += LINE_BYTES)
+        scrub_line_baseline((sj_vector16 *)(void *)at);
+    (void)scrub_edge(at, end);
+}
+
+#if SJ_CPU_HAS_AVX2_BUILD
+typedef uint64_t vector32 __attribute__((vector_size(32), may_alias, aligned(32)));
+
+__attribute__((target("avx2"))) static void scrub_avx2(char *at, char *end)
+{
+    at = scrub_edge(at, first_line(at, end));
+    for (; at + LINE_BYTES <= end; at += LINE_BYTES) {
+        vector32 *line = (vector32 *)(void *)at;
+        vector32 any = line[0] | line[1];
+        if (!__builtin_ia32_ptestz256((long long __attribute__((vector_size(32))))any, (long long __attribute__((vector_size(32))))any))
+            line[0] = line[1] = (vector32){ 0, 0, 0, 0 };
+    }
+    (void)scrub_edge(at, end);
+}
+#endif
 
 void sj__scrub_bytes(void *start, size_t bytes)
 {
     char *at = start;
-    if (bytes >= SCAN_MIN_BYTES) {
-        for (; bytes >= SCAN_STEP_BYTES; at += SCAN_STEP_BYTES, bytes -= SCAN_STEP_BYTES) {
-            void *step = at;
-            if (!is_zero(step, (sj_vector16 *)(void *)(at + SCAN_STEP_BYTES)))
-                memset(at, 0, SCAN_STEP_BYTES);
-        }
+#if SJ_CPU_HAS_AVX2_BUILD
+    if (sj_likely(sj_cpu_has_avx2())) {
+        scrub_avx2(at, at + bytes);
+        return;
     }
-    memset(at, 0, bytes);
+#endif
+    scrub_baseline(at, at + bytes);
 }

@@ -10,7 +10,7 @@ enum {
     LINEAR_MAX_BYTES = 128,        /* 16-byte steps up to here */
     CLASSES_A_DOUBLING_SHIFT = 2,  /* four from there on */
     SLAB_MIN_SLOTS = 8,            /* a slab of large slots takes more granules rather than fewer slots */
-    TAKE_MAX_BYTES = 32768,        /* a thread's group of slots spans at most this, so that random picks stay close */
+    TAKE_MAX_BYTES = 8192,         /* a thread's group of slots spans at most this, so that random picks stay close */
     TAKE_MIN_SLOTS = 8,
     RICH_SLOTS = 8
 };

@@ -28,6 +28,7 @@ static struct sj_slab *record_new(unsigned class_index)
     slab->reciprocal = size_class->reciprocal;
     slab->slots = size_class->slots;
     slab->words = size_class->words;
+    slab->groups = (uint16_t)((size_class->slots + size_class->take_slots - 1u) / size_class->take_slots);
     return slab;
 }
 
@@ -82,6 +83,8 @@ struct sj_slab *sj__slab_open(unsigned class_index, void *owner, uint8_t stamp, 
     slab->until_slow = 0;
     slab->trigger = 0;
     slab->current_word = NULL;
+    slab->first_group = 0;
+    slab->extent = 0;
     slab->cursor = 0;
     reset_planes(slab, !slab->clean_start);
     sj_store_relaxed_u32(&slab->span.kind, SJ_SPAN_SLAB);
@@ -116,38 +119,49 @@ void sj__slab_close(struct sj_slab *slab)
     record_put(slab);
 }
 
-/* The available slots of group `index`; a word holds 64 / take_slots groups. */
-static uint64_t group_bits(const struct sj_slab *slab, unsigned index, unsigned take_slots, struct sj_group *group)
+/* The available slots of the group that is `order`-th in the order of use. */
+static struct sj_group group_at(const struct sj_slab *slab, unsigned order, unsigned take_slots)
 {
-    unsigned groups_a_word = SJ_WORD_BITS / take_slots;
-    group->word_index = index / groups_a_word;
-    group->first_slot = index % groups_a_word * take_slots;
-    group->bits = slab->planes[group->word_index].available & (sj_low_mask(take_slots) << group->first_slot);
-    return group->bits;
+    unsigned index = slab->first_group + order;
+    index -= index >= slab->groups ? slab->groups : 0;
+    unsigned first_slot = index * take_slots;
+    struct sj_group group = { .word_index = first_slot / SJ_WORD_BITS, .first_slot = first_slot % SJ_WORD_BITS };
+    group.bits = slab->planes[group.word_index].available & (sj_low_mask(take_slots) << group.first_slot);
+    return group;
 }
 
-bool sj__slab_take(struct sj_slab *slab, bool rich_only, struct sj_group *group)
+/* The first rich group from the cursor on, else the fullest one. Returns how many slots it has. */
+static unsigned find_group(struct sj_slab *slab, const struct sj_size_class *size_class, struct sj_group *group)
+{
+    unsigned order = slab->cursor;
+    unsigned best_count = 0;
+    for (unsigned looked = 0; looked < slab->extent && best_count < size_class->rich_slots; looked++) {
+        struct sj_group candidate = group_at(slab, order, size_class->take_slots);
+        order = order + 1 < slab->extent ? order + 1 : 0;
+        unsigned count = sj_count_bits(candidate.bits);
+        if (count > best_count) {
+            best_count = count;
+            *group = candidate;
+            slab->cursor = (uint16_t)order;
+        }
+    }
+    return best_count;
+}
+
+bool sj__slab_take(struct sj_slab *slab, size_t rest_bytes, bool rich_only, struct sj_group *group)
 {
     const struct sj_size_class *size_class = &sj__size_classes[slab->class_index];
-    unsigned take_slots = size_class->take_slots;
-    unsigned groups = (slab->slots + take_slots - 1) / take_slots;
-    unsigned index = slab->cursor;
-    unsigned best_count = 0;
-    struct sj_group candidate;
-    for (unsigned looked = 0; looked < groups; looked++, index = index + 1 < groups ? index + 1 : 0) {
-        unsigned count = sj_count_bits(group_bits(slab, index, take_slots, &candidate));
-        if (count <= best_count)
-            continue;
-        best_count = count;
-        *group = candidate;
-        slab->cursor = (uint16_t)(index + 1 < groups ? index + 1 : 0);
-        if (count >= size_class->rich_slots)
-            break;
+    bool has_fresh = slab->extent < slab->groups;
+    bool too_young = (size_t)slab->extent * size_class->take_slots * slab->slot_bytes < rest_bytes;
+    unsigned count = has_fresh && too_young ? 0 : find_group(slab, size_class, group);
+    if (count < size_class->rich_slots && has_fresh) {
+        *group = group_at(slab, slab->extent++, size_class->take_slots);
+        count = sj_count_bits(group->bits);
     }
-    if (best_count == 0 || (rich_only && best_count < size_class->rich_slots))
+    if (count == 0 || (rich_only && count < size_class->rich_slots))
         return false;
     sj_word_clear(&slab->planes[group->word_index].available, group->bits);
-    slab->until_slow += (int32_t)best_count;
+    slab->until_slow += (int32_t)count;
     return true;
 }
 

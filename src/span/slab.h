@@ -72,7 +72,10 @@ struct sj_slab {
     size_t first_granule;
     uint32_t slots;
     uint16_t words;
-    uint16_t cursor; /* group the next search begins at: the one longest without a take */
+    uint16_t groups;      /* groups of take_slots neighbours, the last may be smaller */
+    uint16_t first_group; /* where the slab began to be used; groups are counted from here, round the end */
+    uint16_t extent;      /* groups that have ever been taken: a slab is used no further than needed */
+    uint16_t cursor;      /* below extent: the group the next search begins at, longest without a take */
     bool clean_start; /* its pages were zero when it was opened */
 
     SJ_CACHE_ALIGNED struct sj_word planes[];
@@ -108,8 +111,10 @@ void sj__slab_close(struct sj_slab *slab);
 /* True if no slot is live and no remote bit is set. */
 bool sj__slab_is_idle(const struct sj_slab *slab);
 
-/* Takes the next group of available slots. With `rich_only`, false if every group is poor (see size_class.h). */
-bool sj__slab_take(struct sj_slab *slab, bool rich_only, struct sj_group *group);
+/* Takes the next group of available slots: of those used before, the one longest without a take, if it is rich (see
+ * size_class.h) and all of them together span at least `rest_bytes`; else one never used, as long as there is one; else
+ * the fullest. With `rich_only`, false if that is poor. */
+bool sj__slab_take(struct sj_slab *slab, size_t rest_bytes, bool rich_only, struct sj_group *group);
 
 /* Scrubs those of a group's slots that are dirty, in address order. Returns the bytes paid. */
 size_t sj__slab_pay(struct sj_slab *slab, const struct sj_group *group);
