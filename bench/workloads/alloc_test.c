@@ -32,8 +32,8 @@ struct worker {
 
 /* Of the picks, the share in thousandths that falls on each level, and the share of the slots that the level holds:
  * the 80:20 law applied six times. */
-static const uint32_t level_picks[LEVELS] = {262, 655, 901, 983, 998, 999, 1000};
-static const double level_ends[LEVELS] = {0.000064, 0.0016, 0.01696, 0.09888, 0.34464, 0.737856, 1.0};
+static const uint32_t level_picks[LEVELS] = { 262, 655, 901, 983, 998, 999, 1000 };
+static const double level_ends[LEVELS] = { 0.000064, 0.0016, 0.01696, 0.09888, 0.34464, 0.737856, 1.0 };
 
 static size_t pick_slot(struct worker *worker, struct bench_random *random)
 {

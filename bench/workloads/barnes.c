@@ -115,7 +115,7 @@ static void tree_insert(struct cell *root, struct region region, struct body *bo
 /* Sums up the mass and its centre from the leaves to the root. */
 static void tree_weigh(struct cell *cell)
 {
-    double moment[DIMENSIONS] = {0};
+    double moment[DIMENSIONS] = { 0 };
     for (int i = 0; i < CHILDREN; i++) {
         struct node *child = cell->child[i];
         if (child == NULL) {
@@ -176,7 +176,7 @@ static struct region region_around(struct body *const *bodies, size_t count)
             reach = fmax(reach, fabs(bodies[i]->node.at[k]) * 1.001);
         }
     }
-    return (struct region){{-reach, -reach, -reach}, 2 * reach};
+    return (struct region){ { -reach, -reach, -reach }, 2 * reach };
 }
 
 static void step(struct body **bodies, size_t count)
@@ -203,9 +203,9 @@ static void step(struct body **bodies, size_t count)
 int main(int count, char **arguments)
 {
     size_t bodies = bench_argument(count, arguments, 1, 16384);
-    size_t steps = bench_argument(count, arguments, 2, 8);
+    size_t steps = bench_argument(count, arguments, 2, 14);
     struct bench_random random = bench_random_seeded(123);
-    struct body **all = bench_allocate(bodies * sizeof *all);
+    struct body **all = bench_allocate(bodies * sizeof(struct body *));
     for (size_t i = 0; i < bodies; i++) {
         all[i] = body_new(&random, bodies);
     }

@@ -14,7 +14,7 @@
 
 #include "common.h"
 
-enum { SHARING_BLOCK_BYTES = 8, SHARING_BLOCKS = 1000, SHARING_WRITES = 400000 };
+enum { SHARING_BLOCK_BYTES = 8, SHARING_BLOCKS = 1000, SHARING_WRITES = 1200000 };
 
 struct sharing_worker {
     void *first;
@@ -29,10 +29,11 @@ static inline uint64_t sharing_loop(size_t blocks, size_t writes)
     uint64_t sum = 0;
     for (size_t i = 0; i < blocks; i++) {
         volatile unsigned char *block = bench_allocate(SHARING_BLOCK_BYTES);
-        for (size_t j = 0; j < writes; j++) {
+        size_t j = 0;
+        do {
             block[j % SHARING_BLOCK_BYTES] = (unsigned char)j;
-        }
-        sum += block[i % SHARING_BLOCK_BYTES];
+        } while (++j < writes);
+        sum += block[0];
         free((void *)(uintptr_t)block);
     }
     return sum;

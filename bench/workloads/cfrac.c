@@ -86,7 +86,7 @@ static void choose_base(const struct number *n)
 
 static struct fraction fraction_start(const char *decimal)
 {
-    struct fraction f = {.n = number_parse(decimal)};
+    struct fraction f = { .n = number_parse(decimal) };
     f.root = number_square_root(f.n);
     f.p = number_copy(f.root);
     struct number *square = number_multiply(f.root, f.root);
@@ -193,7 +193,7 @@ static struct number *factor_from(const struct number *n, struct relation *const
 {
     struct number *x = number_from(1);
     struct number *y = number_from(1);
-    uint32_t powers[BASE_PRIMES] = {0};
+    uint32_t powers[BASE_PRIMES] = { 0 };
     for (size_t i = 0; i < RELATIONS; i++) {
         if ((members[i / 64] >> (i % 64) & 1) == 0) {
             continue;
@@ -255,7 +255,7 @@ static uint64_t factor(const char *decimal)
 {
     struct fraction f = fraction_start(decimal);
     struct relation *relations[RELATIONS];
-    bool is_pivot[RELATIONS] = {false};
+    bool is_pivot[RELATIONS] = { false };
     uint64_t hash = 0;
     choose_base(f.n);
     collect(&f, relations);

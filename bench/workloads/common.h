@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 #define BENCH_CACHE_LINE_BYTES 64
-#define BENCH_PAGE_BYTES 4096
+#define BENCH_PAGE_BYTES       4096
 
 struct bench_random {
     uint64_t state;
@@ -39,7 +39,7 @@ static inline uint64_t bench_mix(uint64_t value)
 
 static inline struct bench_random bench_random_seeded(uint64_t seed)
 {
-    return (struct bench_random){bench_mix(seed + 1) | 1};
+    return (struct bench_random){ bench_mix(seed + 1) | 1 };
 }
 
 /* A 64-bit congruential step with its weak low bits folded away; good enough to pick sizes and indexes. */

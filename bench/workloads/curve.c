@@ -54,7 +54,7 @@ static double clock_s(clockid_t clock)
 static double resident_bytes(void)
 {
     unsigned long long resident_pages = 0;
-    char text[128] = {0};
+    char text[128] = { 0 };
     int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     if (file < 0 || read(file, text, sizeof text - 1) <= 0 || sscanf(text, "%*u %llu", &resident_pages) != 1) {
         bench_fail("curve: cannot read /proc/self/statm");
@@ -65,7 +65,7 @@ static double resident_bytes(void)
 
 static struct reading read_now(void)
 {
-    return (struct reading){clock_s(CLOCK_MONOTONIC), clock_s(CLOCK_PROCESS_CPUTIME_ID), resident_bytes()};
+    return (struct reading){ clock_s(CLOCK_MONOTONIC), clock_s(CLOCK_PROCESS_CPUTIME_ID), resident_bytes() };
 }
 
 static void block_tag(unsigned char *block, size_t size_bytes, unsigned char tag)
@@ -166,8 +166,7 @@ static void write_result(const char *path, const struct reading *readings, const
     }
     fprintf(file, "fill_cpu_ns=%.2f fill_wall_ns=%.2f churn_cpu_ns=%.2f churn_wall_ns=%.2f ",
             (filled->cpu_s - empty->cpu_s) * 1e9 / blocks, (filled->wall_s - empty->wall_s) * 1e9 / blocks,
-            (churned->cpu_s - filled->cpu_s) * 1e9 / operations,
-            (churned->wall_s - filled->wall_s) * 1e9 / operations);
+            (churned->cpu_s - filled->cpu_s) * 1e9 / operations, (churned->wall_s - filled->wall_s) * 1e9 / operations);
     fprintf(file, "asked_bytes=%.0f held_filled=%.4f held_churned=%.4f held_freed=%.4f\n", asked_bytes,
             (filled->resident_bytes - empty->resident_bytes) / asked_bytes,
             (churned->resident_bytes - empty->resident_bytes) / asked_bytes,

@@ -160,7 +160,7 @@ static uint64_t minimise_output(struct bench_random *random, uint32_t inputs, si
 
 int main(int count, char **arguments)
 {
-    size_t outputs = bench_argument(count, arguments, 1, 24);
+    size_t outputs = bench_argument(count, arguments, 1, 40);
     size_t inputs = bench_argument(count, arguments, 2, 14);
     size_t terms = bench_argument(count, arguments, 3, 140);
     if (inputs > 32) {

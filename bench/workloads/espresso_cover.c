@@ -18,8 +18,8 @@ enum { FIRST_ROOM = 8, NO_VARIABLE = UINT32_MAX };
 struct cover *cover_new(uint32_t variables)
 {
     struct cover *cover = bench_allocate(sizeof *cover);
-    *cover = (struct cover){.variables = variables, .room = FIRST_ROOM};
-    cover->cubes = bench_allocate(cover->room * sizeof cover->cubes[0]);
+    *cover = (struct cover){ .variables = variables, .room = FIRST_ROOM };
+    cover->cubes = bench_allocate(cover->room * sizeof(struct cube *));
     return cover;
 }
 
@@ -36,7 +36,7 @@ static void cover_append(struct cover *cover, struct cube *cube)
 {
     if (cover->count == cover->room) {
         cover->room += cover->room / 2;
-        cover->cubes = bench_reallocate(cover->cubes, cover->room * sizeof cover->cubes[0]);
+        cover->cubes = bench_reallocate(cover->cubes, cover->room * sizeof(struct cube *));
     }
     cover->cubes[cover->count++] = cube;
 }
@@ -44,7 +44,7 @@ static void cover_append(struct cover *cover, struct cube *cube)
 void cover_add(struct cover *cover, uint64_t literals)
 {
     struct cube *cube = bench_allocate(sizeof *cube);
-    *cube = (struct cube){.variables = cover->variables, .literals = literals};
+    *cube = (struct cube){ .variables = cover->variables, .literals = literals };
     cover_append(cover, cube);
 }
 
@@ -85,8 +85,7 @@ void cover_drop_contained(struct cover *cover)
     for (size_t i = 0; i < cover->count; i++) {
         for (size_t j = 0; j < cover->count; j++) {
             const struct cube *larger = cover->cubes[j];
-            if (i != j && (larger->flags & CUBE_COVERED) == 0 &&
-                (cover->cubes[i]->literals & ~larger->literals) == 0) {
+            if (i != j && (larger->flags & CUBE_COVERED) == 0 && (cover->cubes[i]->literals & ~larger->literals) == 0) {
                 cover->cubes[i]->flags |= CUBE_COVERED;
                 break;
             }

@@ -14,7 +14,7 @@
 
 enum { GROUPS = 4, LARGEST_GROUP = 1600 };
 
-static const size_t group_sizes[GROUPS] = {25, 100, 400, LARGEST_GROUP};
+static const size_t group_sizes[GROUPS] = { 25, 100, 400, LARGEST_GROUP };
 
 struct worker {
     size_t operations;

@@ -8,8 +8,8 @@
  *
  * Concurrency: stateless.
  */
-#include "common.h"
 #include "larson.h"
+#include "common.h"
 
 void *larson_block_make(size_t size_bytes)
 {

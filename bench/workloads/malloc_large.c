@@ -35,9 +35,9 @@ static uint64_t slot_empty(struct slot *slot)
 
 int main(int count, char **arguments)
 {
-    size_t blocks = bench_argument(count, arguments, 1, 250);
+    size_t blocks = bench_argument(count, arguments, 1, 150);
     struct bench_random random = bench_random_seeded(42);
-    struct slot slots[HELD] = {{NULL, 0}};
+    struct slot slots[HELD] = { { NULL, 0 } };
     uint64_t sum = 0;
     for (size_t i = 0; i < blocks; i++) {
         struct slot *slot = &slots[bench_random_below(&random, HELD)];

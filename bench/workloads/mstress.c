@@ -102,8 +102,8 @@ static void *work(void *argument)
     struct bench_random *random = &worker->random;
     size_t to_make = worker->load;
     size_t to_keep = worker->load / 2;
-    struct held own = {NULL, 0, 0};
-    struct held kept = {bench_allocate(to_keep * sizeof(uint64_t *)), 0, to_keep};
+    struct held own = { NULL, 0, 0 };
+    struct held kept = { bench_allocate(to_keep * sizeof(uint64_t *)), 0, to_keep };
     while (to_make > 0 || to_keep > 0) {
         if (to_keep == 0 || (to_make > 0 && bench_random_chance(random, 50))) {
             to_make--;

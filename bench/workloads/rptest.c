@@ -61,7 +61,7 @@ static uint32_t *block_make(struct worker *worker)
 {
     size_t size_bytes = pick_size(&worker->random);
     char *block = bench_allocate(size_bytes);
-    memcpy(block, &(uint32_t){(uint32_t)size_bytes}, sizeof(uint32_t));
+    memcpy(block, &(uint32_t){ (uint32_t)size_bytes }, sizeof(uint32_t));
     for (size_t offset = BENCH_PAGE_BYTES; offset + BENCH_PAGE_BYTES < size_bytes; offset += BENCH_PAGE_BYTES) {
         block[offset] = 1;
     }

@@ -113,7 +113,7 @@ static void *work(void *argument)
 int main(int count, char **arguments)
 {
     size_t pairs = (bench_argument(count, arguments, 1, 8) + 1) / 2;
-    struct queue queue = {.batches = bench_argument(count, arguments, 2, 1500)};
+    struct queue queue = { .batches = bench_argument(count, arguments, 2, 1500) };
     struct worker *workers = bench_allocate_zeroed(2 * pairs, sizeof *workers);
     pthread_mutex_init(&queue.lock, NULL);
     pthread_cond_init(&queue.not_full, NULL);
