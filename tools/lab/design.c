@@ -4,10 +4,6 @@
  *
  * Why this way: the warm-up knows the spread from a handful of values, so it is raised to a bound that holds in four of
  * five sessions: too few blocks cost a verdict, too many only time.
- *
- * Invariants: see design.h.
- *
- * Concurrency: see design.h.
  */
 #include "lab/design.h"
 
@@ -24,12 +20,13 @@ void lab_design_block(struct lab_random *random, size_t arms, size_t *order)
 
 struct lab_plan lab_plan_session(const struct lab_plan_facts *facts)
 {
-    struct lab_plan plan = {0};
+    struct lab_plan plan = { 0 };
     double spread = facts->spread * lab_spread_caution(facts->freedom);
     if (facts->asked_blocks > 0) {
         plan.blocks = facts->asked_blocks;
     } else {
         double affordable = facts->block_seconds > 0 ? facts->budget_seconds / facts->block_seconds : LAB_BLOCKS_MAX;
+        affordable = affordable > 0 ? affordable : 0; /* the warm-up may have used up the budget */
         size_t most = affordable < LAB_BLOCKS_MAX ? (size_t)affordable : LAB_BLOCKS_MAX;
         plan.over_budget = most < LAB_BLOCKS_MIN;
         plan.blocks = plan.over_budget ? LAB_BLOCKS_MIN

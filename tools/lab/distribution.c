@@ -4,10 +4,6 @@
  *
  * Why this way: the t distribution is the regularised incomplete beta function, evaluated by its continued fraction
  * from the front (modified Lentz), which converges in under 100 steps on the side of the mean it is used on.
- *
- * Invariants: see distribution.h.
- *
- * Concurrency: see distribution.h.
  */
 #include "lab/distribution.h"
 
@@ -45,7 +41,8 @@ double lab_normal_cdf(double z)
 }
 
 /* The x in [low, high] with function(x, parameter) == p; the function never falls. */
-static double distribution_invert(double (*function)(double, double), double parameter, double p, double low, double high)
+static double distribution_invert(double (*function)(double, double), double parameter, double p, double low,
+                                  double high)
 {
     for (int step = 0; step < 200 && high - low > 1e-13 * (1 + fabs(low)); step++) {
         double middle = 0.5 * (low + high);

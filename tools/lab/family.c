@@ -3,10 +3,6 @@
  * What: see family.h.
  *
  * Why this way: see family.h.
- *
- * Invariants: see family.h.
- *
- * Concurrency: see family.h.
  */
 #include "lab/family.h"
 
@@ -45,7 +41,7 @@ void lab_holm_adjust(double *p, size_t count)
 
 struct lab_summary lab_summarise(const double *logs, size_t count, double confidence)
 {
-    struct lab_summary summary = {.workloads = count, .interval = {0, INFINITY}};
+    struct lab_summary summary = { .workloads = count, .interval = { 0, INFINITY } };
     double mean = lab_mean(logs, count);
     summary.ratio = exp(mean);
     for (size_t i = 1; i < count; i++)
@@ -55,7 +51,7 @@ struct lab_summary lab_summarise(const double *logs, size_t count, double confid
     if (count > 1) {
         double t = lab_student_quantile(0.5 + confidence / 2, (double)(count - 1));
         double half = t * lab_deviation(logs, count) / sqrt((double)count);
-        summary.interval = (struct lab_interval){exp(mean - half), exp(mean + half)};
+        summary.interval = (struct lab_interval){ exp(mean - half), exp(mean + half) };
     }
     return summary;
 }

@@ -23,9 +23,9 @@ void lab_holm_adjust(double *p, size_t count);
 
 struct lab_summary {
     size_t workloads;
-    double ratio;                /* geometric mean of head / base */
+    double ratio;                 /* geometric mean of head / base */
     struct lab_interval interval; /* of the ratio, over workloads; infinite for one workload */
-    size_t worst;                /* index of the largest ratio */
+    size_t worst;                 /* index of the largest ratio */
     double worst_ratio;
 };
 

@@ -3,10 +3,6 @@
  * What: see paired.h.
  *
  * Why this way: see paired.h.
- *
- * Invariants: see paired.h.
- *
- * Concurrency: see paired.h.
  */
 #include "lab/paired.h"
 
@@ -42,7 +38,9 @@ static double paired_order_p(const struct lab_block *blocks, size_t count)
 struct lab_estimate lab_estimate_blocks(const struct lab_block *blocks, size_t count,
                                         const struct lab_settings *settings)
 {
-    struct lab_estimate estimate = {.blocks = count, .log_interval = {-INFINITY, INFINITY}, .log_visible = INFINITY};
+    struct lab_estimate estimate = { .blocks = count,
+                                     .log_interval = { -INFINITY, INFINITY },
+                                     .log_visible = INFINITY };
     estimate.sign.p = estimate.wilcoxon_p = estimate.order_p = estimate.drift.p = 1;
     if (count == 0)
         return estimate;
@@ -52,8 +50,7 @@ struct lab_estimate lab_estimate_blocks(const struct lab_block *blocks, size_t c
     struct lab_random random;
     lab_random_seed(&random, settings->seed);
     struct lab_interval ranks = lab_median_interval(logs, count, settings->confidence);
-    struct lab_interval drawn =
-        lab_bootstrap_interval(logs, count, settings->confidence, settings->resamples, &random);
+    struct lab_interval drawn = lab_bootstrap_interval(logs, count, settings->confidence, settings->resamples, &random);
     estimate.bootstrap_wider = isfinite(drawn.low) && drawn.high - drawn.low > ranks.high - ranks.low;
     estimate.log_interval = estimate.bootstrap_wider ? drawn : ranks;
     estimate.log_median = lab_median(logs, count);
@@ -74,5 +71,5 @@ double lab_effect(double log_ratio)
 
 struct lab_interval lab_effect_interval(struct lab_interval logs)
 {
-    return (struct lab_interval){expm1(logs.low), expm1(logs.high)};
+    return (struct lab_interval){ expm1(logs.low), expm1(logs.high) };
 }

@@ -3,10 +3,6 @@
  * What: see power.h.
  *
  * Why this way: see power.h.
- *
- * Invariants: see power.h.
- *
- * Concurrency: see power.h.
  */
 #include "lab/power.h"
 

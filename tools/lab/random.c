@@ -3,10 +3,6 @@
  * What: see random.h.
  *
  * Why this way: see random.h. Normal draws are Box-Muller without the spare: half the speed, no hidden state.
- *
- * Invariants: see random.h.
- *
- * Concurrency: see random.h.
  */
 #include "lab/random.h"
 

@@ -4,10 +4,6 @@
  *
  * Why this way: Wilcoxon's exact distribution is counted by adding one rank after the other; ranks are doubled so that
  * the mid-ranks of equal magnitudes are whole numbers and ties need no second formula.
- *
- * Invariants: see rank.h.
- *
- * Concurrency: see rank.h.
  */
 #include "lab/rank.h"
 
@@ -26,7 +22,7 @@ static double rank_at_most_one(double p)
 
 struct lab_sign lab_sign_test(const double *values, size_t count)
 {
-    struct lab_sign sign = {.p = 1};
+    struct lab_sign sign = { .p = 1 };
     for (size_t i = 0; i < count; i++) {
         if (values[i] < 0)
             sign.below++;
@@ -59,7 +55,7 @@ static double rank_doubled_midranks(const double *keys, size_t count, size_t *do
 {
     struct rank_item *items = lab_allocate(count, sizeof *items);
     for (size_t i = 0; i < count; i++)
-        items[i] = (struct rank_item){keys[i], i};
+        items[i] = (struct rank_item){ keys[i], i };
     qsort(items, count, sizeof *items, rank_compare);
     double tied = 0;
     for (size_t first = 0; first < count;) {
@@ -125,7 +121,7 @@ struct lab_wilcoxon lab_wilcoxon_test(const double *values, size_t count)
     size_t sum = 0;
     for (size_t i = 0; i < left; i++)
         sum += kept[i] > 0 ? doubled[i] : 0;
-    struct lab_wilcoxon result = {.rank_sum_above = (double)sum / 2, .ties = count - left, .p = 1};
+    struct lab_wilcoxon result = { .rank_sum_above = (double)sum / 2, .ties = count - left, .p = 1 };
     if (left > RANK_EXACT_MAX)
         result.p = rank_wilcoxon_normal((double)left, result.rank_sum_above, tied);
     else if (left > 0)
@@ -151,7 +147,7 @@ double lab_hodges_lehmann(const double *values, size_t count)
 
 struct lab_spearman lab_spearman_drift(const double *values, size_t count)
 {
-    struct lab_spearman result = {.rho = 0, .p = 1};
+    struct lab_spearman result = { .rho = 0, .p = 1 };
     if (count < 4)
         return result;
     size_t *doubled = lab_allocate(count, sizeof *doubled);

@@ -4,10 +4,6 @@
  *
  * Why this way: a bootstrap sample is kept as counts over the sorted values, so that its median is one walk, not a sort:
  * a session's hundreds of claims then take milliseconds.
- *
- * Invariants: see stats.h.
- *
- * Concurrency: see stats.h.
  */
 #include "lab/stats.h"
 
@@ -97,9 +93,9 @@ struct lab_interval lab_median_interval(const double *values, size_t count, doub
 {
     size_t rank = lab_median_rank(count, confidence);
     if (rank == 0)
-        return (struct lab_interval){-INFINITY, INFINITY};
+        return (struct lab_interval){ -INFINITY, INFINITY };
     double *sorted = lab_sorted(values, count);
-    struct lab_interval interval = {sorted[rank - 1], sorted[count - rank]};
+    struct lab_interval interval = { sorted[rank - 1], sorted[count - rank] };
     free(sorted);
     return interval;
 }
@@ -128,7 +124,7 @@ struct lab_interval lab_bootstrap_interval(const double *values, size_t count, d
                                            struct lab_random *random)
 {
     if (count < 2 || resamples == 0)
-        return (struct lab_interval){-INFINITY, INFINITY};
+        return (struct lab_interval){ -INFINITY, INFINITY };
     double *sorted = lab_sorted(values, count);
     size_t *drawn = lab_allocate(count, sizeof *drawn);
     double *medians = lab_allocate(resamples, sizeof *medians);
@@ -140,8 +136,8 @@ struct lab_interval lab_bootstrap_interval(const double *values, size_t count, d
     }
     qsort(medians, resamples, sizeof *medians, stats_compare);
     double tail = (1 - confidence) / 2;
-    struct lab_interval interval = {stats_sorted_quantile(medians, resamples, tail),
-                                    stats_sorted_quantile(medians, resamples, 1 - tail)};
+    struct lab_interval interval = { stats_sorted_quantile(medians, resamples, tail),
+                                     stats_sorted_quantile(medians, resamples, 1 - tail) };
     free(medians);
     free(drawn);
     free(sorted);

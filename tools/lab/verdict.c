@@ -4,10 +4,6 @@
  *
  * Why this way: the two warnings (drift, order) are given at 1 % each, since a session prints dozens of lines; both
  * together then come by chance once in ten thousand.
- *
- * Invariants: see verdict.h.
- *
- * Concurrency: see verdict.h.
  */
 #include "lab/verdict.h"
 
@@ -23,19 +19,19 @@ enum { VERDICT_FURTHER_MAX = 5000 };
 
 const char *lab_verdict_word(enum lab_verdict verdict)
 {
-    static const char *const words[] = {"SAME", "FASTER", "SLOWER", "LEANS", "INCONCLUSIVE", "INVALID"};
+    static const char *const words[] = { "SAME", "FASTER", "SLOWER", "LEANS", "INCONCLUSIVE", "INVALID" };
     return words[verdict];
 }
 
 int lab_verdict_status(enum lab_verdict verdict)
 {
-    static const int statuses[] = {0, 0, 1, 2, 2, 3};
+    static const int statuses[] = { 0, 0, 1, 2, 2, 3 };
     return statuses[verdict];
 }
 
 int lab_worse_status(int left, int right)
 {
-    static const int weight[] = {0, 2, 1, 3};
+    static const int weight[] = { 0, 2, 1, 3 };
     return weight[left] >= weight[right] ? left : right;
 }
 
@@ -102,7 +98,7 @@ static size_t verdict_further_blocks(const struct lab_claim *claim, double delta
 static struct lab_claim verdict_judge_once(const struct lab_block *head, const struct lab_block *null, size_t count,
                                            const struct lab_settings *settings)
 {
-    struct lab_claim claim = {.holm_p = 1};
+    struct lab_claim claim = { .holm_p = 1 };
     claim.head = lab_estimate_blocks(head, count, settings);
     claim.null = lab_estimate_blocks(null, count, settings);
     claim.notes = verdict_warnings(&claim, settings->delta);
@@ -142,7 +138,7 @@ struct lab_claim lab_claim_judge(const struct lab_block *head, const struct lab_
         if (claim.unflagged_verdict != claim.verdict && claim.verdict != LAB_INVALID) {
             claim.verdict = LAB_INCONCLUSIVE;
             claim.notes |= LAB_NOTE_FLIPPED;
-            claim.further_blocks = verdict_further_blocks(&claim, settings->delta);
+            claim.further_blocks = 0; /* not more of these pairs: quieter ones */
         }
     }
     free(quiet_null);

@@ -40,7 +40,7 @@ struct lab_claim {
     enum lab_verdict verdict;
     enum lab_verdict unflagged_verdict; /* by the blocks that were not flagged */
     size_t flagged_blocks;
-    unsigned notes;       /* enum lab_note */
+    unsigned notes;        /* enum lab_note */
     size_t further_blocks; /* about how many more would settle it; 0 if settled, SIZE_MAX if out of reach */
     double holm_p;         /* 1 until lab_correct_claims() */
 };

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: the tables of a session in Markdown, a file each, for the documents: summary-BASE.md, cells-BASE.md, medians.md,
+ * session.md.
+ *
+ * Why this way: a document takes a table whole, between two markers, and never a number typed by hand.
+ *
+ * Invariants: the same claims as in the text report.
+ *
+ * Concurrency: one thread.
+ */
+#ifndef SJ_RUNNER_MARKDOWN_H
+#define SJ_RUNNER_MARKDOWN_H
+
+#include "runner/claims.h"
+
+/* Into options->out, if it is given. */
+void bench_write_markdown(const struct bench_session *session, const struct bench_claims *claims);
+
+#endif
