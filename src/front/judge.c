@@ -32,8 +32,11 @@ static void judge_slot(struct sj_judgement *judgement, const char *pointer)
         judgement->verdict = freed ? SJ_IS_FREED : SJ_IS_UNTOUCHED;
 }
 
-static void judge_large(struct sj_judgement *judgement, const char *pointer, bool touched)
+/* `kind` of the pointer's granule: no slab. A pointer into the granule of a large block, but not into the block, lies in
+ * its guard or its slack, which nobody ever had. */
+static void judge_large(struct sj_judgement *judgement, const char *pointer, uint32_t kind)
 {
+    bool touched = kind == SJ_SPAN_FREED || kind == SJ_SPAN_RUN;
     struct sj_large *large = sj__large_containing(pointer);
     judgement->large = large;
     if (large == NULL) {
@@ -41,7 +44,7 @@ static void judge_large(struct sj_judgement *judgement, const char *pointer, boo
         return;
     }
     judgement->block = large->start;
-    judgement->usable_bytes = large->usable_bytes;
+    judgement->usable_bytes = sj__large_usable(large);
     judgement->verdict = pointer == large->start ? SJ_IS_LIVE : SJ_IS_INTERIOR;
 }
 
@@ -56,7 +59,7 @@ struct sj_judgement sj__judge(const void *pointer)
         judgement.slab = (struct sj_slab *)(void *)span;
         judge_slot(&judgement, pointer);
     } else {
-        judge_large(&judgement, pointer, kind != SJ_SPAN_UNUSED);
+        judge_large(&judgement, pointer, kind);
     }
     return judgement;
 }
@@ -121,8 +124,7 @@ void sj__judge_size(const struct sj_judgement *judgement, size_t size_bytes, siz
     unsigned class_index = judgement->slab->class_index;
     bool matches = class_index == SJ_CLASS_ZERO
                        ? size_bytes == 0
-                       : sj__class_of_aligned(size_bytes, alignment) == class_index &&
-                             (size_bytes != 0 || alignment > SJ_SMALL_STEP_BYTES);
+                       : sj__class_of_aligned(size_bytes, alignment) == class_index && size_bytes != 0;
     if (!matches) {
         facts.expected_bytes = judgement->usable_bytes;
         sj__report_misuse(SJ_SIZE_MISMATCH, &facts);

@@ -140,8 +140,9 @@ void *sj__slow_calloc(size_t size_bytes)
 void *sj__slow_aligned(size_t alignment, size_t size_bytes)
 {
     struct sj_asker asker = ASKER("aligned_alloc");
-    if (size_bytes == 0 && alignment <= SJ_SMALL_STEP_BYTES)
-        return slow_class(SJ_CLASS_ZERO, false, asker);
+    if (size_bytes == 0)
+        return alignment <= SJ_SMALL_STEP_BYTES ? slow_class(SJ_CLASS_ZERO, false, asker)
+                                                : slow_large(alignment, 0, false, asker);
     unsigned class_index = sj__class_of_aligned(size_bytes, alignment);
     return class_index != 0 ? slow_class(class_index, false, asker) : slow_large(alignment, size_bytes, false, asker);
 }

@@ -8,6 +8,7 @@
 #include "front/entry.h"
 #include "heap/stats.h"
 #include "meta/arena.h"
+#include "platform/descriptor.h"
 #include "platform/entropy.h"
 #include "platform/pages.h"
 #include "platform/process.h"
@@ -16,6 +17,7 @@
 #include "span/run.h"
 
 #include <string.h>
+#include <unistd.h>
 
 enum { SUMMARY_BYTES = 2048 };
 
@@ -92,49 +94,59 @@ static void begin_line(struct sj_text *text, const char *topic)
     sj__format_char(text, ':');
 }
 
-void sj__summary_print(void)
+static void write_summary(struct sj_text *text)
 {
     struct sj_stats stats;
-    char buffer[SUMMARY_BYTES];
-    struct sj_text text;
     size_t resident_bytes, peak_bytes;
     sj__summary_fill(&stats);
     sj__process_resident(&resident_bytes, &peak_bytes);
-    sj__format_start(&text, buffer, sizeof buffer);
 
-    begin_line(&text, "process");
-    add_field(&text, "pid", sj__process_id());
-    add_field(&text, "level", stats.level);
-    add_field(&text, "peak_rss_bytes", peak_bytes);
-    begin_line(&text, "calls");
-    add_field(&text, "allocated", stats.allocations);
-    add_field(&text, "freed", stats.frees);
-    add_field(&text, "freed_by_other_threads", stats.remote_frees);
-    add_field(&text, "checked", stats.frees);
-    add_field(&text, "live_bytes", stats.live_bytes);
-    begin_line(&text, "scrubbed_bytes");
-    add_field(&text, "freed", stats.freed_bytes);
-    add_field(&text, "at_free", stats.scrubbed_at_free);
-    add_field(&text, "at_reuse", stats.scrubbed_at_reuse);
-    add_field(&text, "by_kernel", stats.scrubbed_by_kernel);
-    add_field(&text, "owed", stats.owed_bytes);
-    add_field(&text, "calloc_avoided", stats.calloc_avoided_bytes);
-    begin_line(&text, "memory_bytes");
-    add_field(&text, "slabs", stats.slab_bytes);
-    add_field(&text, "large", stats.large_live_bytes);
-    add_field(&text, "free_held", stats.free_held_bytes);
-    add_field(&text, "window", stats.window_bytes);
-    add_field(&text, "metadata", stats.metadata_bytes);
-    begin_line(&text, "dropped");
-    add_field(&text, "guards_refused", stats.guards_refused);
-    add_field(&text, "system_calls_refused", stats.system_calls_refused);
-    add_field(&text, "weak_seeds", stats.weak_seeds);
-    sj__format_char(&text, '\n');
-    sj__report_write(text.start, text.length);
+    begin_line(text, "process");
+    add_field(text, "pid", sj__process_id());
+    add_field(text, "level", stats.level);
+    add_field(text, "peak_rss_bytes", peak_bytes);
+    begin_line(text, "calls");
+    add_field(text, "allocated", stats.allocations);
+    add_field(text, "freed", stats.frees);
+    add_field(text, "freed_by_other_threads", stats.remote_frees);
+    add_field(text, "checked", stats.frees);
+    add_field(text, "live_bytes", stats.live_bytes);
+    begin_line(text, "scrubbed_bytes");
+    add_field(text, "freed", stats.freed_bytes);
+    add_field(text, "at_free", stats.scrubbed_at_free);
+    add_field(text, "at_reuse", stats.scrubbed_at_reuse);
+    add_field(text, "by_kernel", stats.scrubbed_by_kernel);
+    add_field(text, "owed", stats.owed_bytes);
+    add_field(text, "calloc_avoided", stats.calloc_avoided_bytes);
+    begin_line(text, "memory_bytes");
+    add_field(text, "slabs", stats.slab_bytes);
+    add_field(text, "large", stats.large_live_bytes);
+    add_field(text, "free_held", stats.free_held_bytes);
+    add_field(text, "window", stats.window_bytes);
+    add_field(text, "metadata", stats.metadata_bytes);
+    begin_line(text, "dropped");
+    add_field(text, "guards_refused", stats.guards_refused);
+    add_field(text, "system_calls_refused", stats.system_calls_refused);
+    add_field(text, "weak_seeds", stats.weak_seeds);
+    sj__format_char(text, '\n');
+}
+
+void sj__summary_print(void)
+{
+    char buffer[SUMMARY_BYTES];
+    struct sj_text text;
+    sj__format_start(&text, buffer, sizeof buffer);
+    write_summary(&text);
+    sj__descriptor_write(STDERR_FILENO, text.start, text.length);
 }
 
 void sj__summary_at_exit(void)
 {
-    if (sj__sealed.settings.stats)
-        sj__summary_print();
+    if (!sj__sealed.settings.stats)
+        return;
+    char buffer[SUMMARY_BYTES];
+    struct sj_text text;
+    sj__format_start(&text, buffer, sizeof buffer);
+    write_summary(&text);
+    sj__report_write(text.start, text.length);
 }

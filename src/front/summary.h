@@ -16,7 +16,7 @@
 void sj__summary_fill(struct sj_stats *stats);
 void sj__summary_at_exit(void);
 
-/* The summary as text on fd 2, whatever the options say (malloc_stats). */
+/* The summary on fd 2 because the program asked (malloc_stats): whatever the options say and whatever fd 2 is now. */
 void sj__summary_print(void);
 
 #endif

@@ -31,6 +31,7 @@ enum sj_span_kind {
     SJ_SPAN_UNUSED, /* standing record 0: never used */
     SJ_SPAN_FREED,  /* standing record 1, and retired slab and large records */
     SJ_SPAN_RUN,    /* a free run */
+    SJ_SPAN_FRESH,  /* a free run, none of which was ever handed out */
     SJ_SPAN_SLAB,
     SJ_SPAN_LARGE
 };

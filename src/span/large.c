@@ -90,19 +90,26 @@ static void guard_back(const struct sj_policy *policy, struct sj_large *large)
     note_guard(large->guarded_back);
 }
 
-static void lift_guard_back(struct sj_large *large)
+/* False: the page may still fault. */
+static bool lift_guard_back(struct sj_large *large)
 {
-    if (large->guarded_back)
-        (void)sj__pages_unguard(large->start + large->usable_bytes, sj__page_bytes());
+    if (large->guarded_back && !sj__pages_unguard(large->start + large->usable_bytes, sj__page_bytes()))
+        return false;
     large->guarded_back = 0;
+    return true;
 }
 
-static void lift_guards(struct sj_large *large)
+/* Makes all pages of the block's granules accessible again. False: the kernel refused, and they can't be reused. */
+static bool lift_guards(struct sj_large *large)
 {
-    if (large->guarded_front)
-        (void)sj__pages_unguard(large->start - sj__page_bytes(), sj__page_bytes());
+    bool lifted = !large->guarded_front || sj__pages_unguard(large->start - sj__page_bytes(), sj__page_bytes());
     large->guarded_front = 0;
-    lift_guard_back(large);
+    lifted &= lift_guard_back(large);
+    large->guarded_back = 0;
+    if (large->unusable)
+        lifted &= sj__pages_unguard(large->start, large->usable_bytes);
+    large->unusable = 0;
+    return lifted || sj__pages_map_over(granules_start(large), large->granules << SJ_GRANULE_SHIFT);
 }
 
 static void publish(struct sj_large *large)
@@ -193,6 +200,7 @@ void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t
         (void)zero_pages(large->start, usable_bytes);
     guard_front(policy, large);
     guard_back(policy, large);
+    large->unusable = size_bytes == 0 && sj__pages_guard(large->start, usable_bytes);
     publish(large);
     (void)sj_fetch_add_relaxed_u64(&allocated_blocks, 1);
     (void)sj_fetch_add_relaxed_u64(&allocated_bytes, usable_bytes);
@@ -222,9 +230,9 @@ bool sj__large_free(const struct sj_policy *policy, struct sj_large *large)
     sj_store_relaxed_u32(&large->span.kind, SJ_SPAN_FREED);
     (void)sj_fetch_add_relaxed_u64(&freed_blocks, 1);
     (void)sj_fetch_add_relaxed_u64(&freed_bytes, large->usable_bytes);
-    enum sj_run_content content = content_after_free(policy, large);
-    lift_guards(large);
-    sj__run_give(large->first_granule, large->granules, content);
+    bool accessible = lift_guards(large);
+    if (accessible) /* else its granules are lost to the allocator, which is better than handing out pages that fault */
+        sj__run_give(large->first_granule, large->granules, content_after_free(policy, large));
     record_put(large);
     return true;
 }
@@ -246,12 +254,14 @@ static void cut_pages(char *start, size_t bytes)
         memset(start, 0, bytes);
 }
 
-/* Sets the size within the granules held; what is cut off is scrubbed or given back. */
-static void set_size(const struct sj_policy *policy, struct sj_large *large, size_t usable_bytes, size_t size_bytes)
+/* Sets the size within the granules held; what is cut off is scrubbed or given back. False: the guard behind the block
+ * could not be lifted, and nothing was changed. */
+static bool set_size(const struct sj_policy *policy, struct sj_large *large, size_t usable_bytes, size_t size_bytes)
 {
     size_t old_bytes = large->usable_bytes;
     if (usable_bytes != old_bytes) {
-        lift_guard_back(large);
+        if (!lift_guard_back(large))
+            return false;
         if (usable_bytes < old_bytes)
             cut_pages(large->start + usable_bytes, old_bytes - usable_bytes);
         else if (large->slack_dirty && policy->scrub != SJ_SCRUB_OFF)
@@ -260,11 +270,10 @@ static void set_size(const struct sj_policy *policy, struct sj_large *large, siz
         guard_back(policy, large);
         count_resize(old_bytes, usable_bytes);
     }
-    if (size_bytes < large->requested_bytes && policy->scrub != SJ_SCRUB_OFF && size_bytes < usable_bytes) {
-        size_t cut_end = large->requested_bytes < usable_bytes ? large->requested_bytes : usable_bytes;
-        memset(large->start + size_bytes, 0, cut_end - size_bytes);
-    }
+    if (size_bytes < large->requested_bytes && policy->scrub != SJ_SCRUB_OFF)
+        memset(large->start + size_bytes, 0, usable_bytes - size_bytes);
     large->requested_bytes = size_bytes;
+    return true;
 }
 
 /* Takes the granules behind the block until it can hold `usable_bytes` and its guard. */
@@ -294,9 +303,8 @@ static bool move(const struct sj_policy *policy, struct sj_large *large, size_t 
         if (!take_place(policy, &place, page_bytes, &content))
             return false;
     }
-    lift_guards(large);
     size_t old_bytes = large->usable_bytes;
-    if (!sj__pages_move(large->start, old_bytes, place.start, old_bytes)) {
+    if (!lift_guards(large) || !sj__pages_move(large->start, old_bytes, place.start, old_bytes)) {
         sj__run_give(place.first_granule, place.granules, content);
         guard_front(policy, large);
         guard_back(policy, large);
@@ -317,16 +325,21 @@ static bool move(const struct sj_policy *policy, struct sj_large *large, size_t 
     return true;
 }
 
+size_t sj__large_usable(const struct sj_large *large)
+{
+    return large->unusable ? 0 : large->usable_bytes;
+}
+
 void *sj__large_resize(const struct sj_policy *policy, struct sj_large *large, size_t size_bytes)
 {
     size_t usable_bytes;
-    if (!sj_checked_round_up(size_bytes, sj__page_bytes(), &usable_bytes) || usable_bytes > SJ_MAX_REQUEST_BYTES)
+    if (large->unusable || !sj_checked_round_up(size_bytes, sj__page_bytes(), &usable_bytes) ||
+        usable_bytes > SJ_MAX_REQUEST_BYTES)
         return NULL;
     if (usable_bytes > large->usable_bytes && !extend(policy, large, usable_bytes) &&
         !move(policy, large, usable_bytes))
         return NULL;
-    set_size(policy, large, usable_bytes, size_bytes);
-    return large->start;
+    return set_size(policy, large, usable_bytes, size_bytes) ? large->start : NULL;
 }
 
 /* ---- Lookup and counts ------------------------------------------------------------------------------------------ */
@@ -338,7 +351,7 @@ struct sj_large *sj__large_containing(const void *pointer)
     for (size_t granule = sj_window_granule(pointer) + 1; granule-- > 0;) {
         struct sj_span *span = sj_window_lookup(granule);
         uint32_t kind = sj_load_relaxed_u32(&span->kind);
-        if (kind == SJ_SPAN_SLAB || kind == SJ_SPAN_RUN)
+        if (kind == SJ_SPAN_SLAB || kind == SJ_SPAN_RUN || kind == SJ_SPAN_FRESH)
             return NULL;
         if (kind != SJ_SPAN_LARGE)
             continue;

@@ -33,17 +33,22 @@ struct sj_large {
     struct sj_atomic_u32 live;
     uint8_t guarded_front; /* bool: a guard page stands there */
     uint8_t guarded_back;
+    uint8_t unusable;    /* bool: of 0 bytes, at an alignment no slot has; its one page faults */
     uint8_t slack_dirty; /* bool: pages of its granules outside the block may hold old bytes */
     uint8_t moved;       /* bool: its pages were moved here, so its mapping can't join its neighbours' */
     struct sj_large *next; /* in the pool */
 };
 
-/* A block of at least `size_bytes` at a multiple of `alignment`; zeroed if `zero`, and if the policy scrubs (then no
+/* A block of 0 bytes is distinct and faults.
+ * A block of at least `size_bytes` at a multiple of `alignment`; zeroed if `zero`, and if the policy scrubs (then no
  * block shows old bytes). NULL if there is no memory. */
 void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t alignment, bool zero);
 
 /* Frees the block that `large` was found to be. False if it was not live. */
 bool sj__large_free(const struct sj_policy *policy, struct sj_large *large);
+
+/* Bytes that the program may use. */
+size_t sj__large_usable(const struct sj_large *large);
 
 /* Changes the size in place, or moves the pages. The block's (possibly new) start, or NULL: nothing was changed. */
 void *sj__large_resize(const struct sj_policy *policy, struct sj_large *large, size_t size_bytes);

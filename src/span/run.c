@@ -18,13 +18,13 @@ enum {
 };
 
 struct run {
-    struct sj_span span; /* kind SJ_SPAN_RUN while free, SJ_SPAN_FREED in the pool of records */
+    struct sj_span span; /* kind SJ_SPAN_RUN or SJ_SPAN_FRESH while free, SJ_SPAN_FREED in the pool of records */
     size_t first_granule;
     size_t granules;
     struct run *next; /* in its bin, or in the pool */
     struct run *previous;
     uint32_t content; /* enum sj_run_content */
-    uint32_t unused;
+    bool fresh;       /* none of it was ever handed out */
 };
 
 struct bins {
@@ -76,7 +76,7 @@ static void bin_insert(struct run *run)
     bins->head[bin] = run;
     bins->full[bin / 64] |= (uint64_t)1 << (bin % 64);
     bytes_of.held[run->content] += run->granules << SJ_GRANULE_SHIFT;
-    sj_store_relaxed_u32(&run->span.kind, SJ_SPAN_RUN);
+    sj_store_relaxed_u32(&run->span.kind, run->fresh ? SJ_SPAN_FRESH : SJ_SPAN_RUN);
     sj_window_set(run->first_granule, &run->span);
     sj_window_set(run->first_granule + run->granules - 1, &run->span);
 }
@@ -94,8 +94,9 @@ static void bin_remove(struct run *run)
     if (bins->head[bin] == NULL)
         bins->full[bin / 64] &= ~((uint64_t)1 << (bin % 64));
     bytes_of.held[run->content] -= run->granules << SJ_GRANULE_SHIFT;
-    sj_window_set(run->first_granule, sj__window_freed);
-    sj_window_set(run->first_granule + run->granules - 1, sj__window_freed);
+    struct sj_span *standing = run->fresh ? sj__window_unused : sj__window_freed;
+    sj_window_set(run->first_granule, standing);
+    sj_window_set(run->first_granule + run->granules - 1, standing);
 }
 
 /* The free run that has `granule` as its first (`forward`) or last granule, if there is one with this content. */
@@ -104,7 +105,8 @@ static struct run *neighbour(size_t granule, bool forward, enum sj_run_content c
     if (granule >= bytes_of.window >> SJ_GRANULE_SHIFT)
         return NULL;
     struct sj_span *span = sj_window_lookup(granule);
-    if (sj_load_relaxed_u32(&span->kind) != SJ_SPAN_RUN)
+    uint32_t kind = sj_load_relaxed_u32(&span->kind);
+    if (kind != SJ_SPAN_RUN && kind != SJ_SPAN_FRESH)
         return NULL;
     struct run *run = (struct run *)(void *)span;
     size_t edge = forward ? run->first_granule : run->first_granule + run->granules - 1;
@@ -113,18 +115,20 @@ static struct run *neighbour(size_t granule, bool forward, enum sj_run_content c
 
 /* Puts a free stretch into its bin, joined with neighbours of the same content. If no record can be had the stretch
  * is lost to the allocator: a leak of address space under a kernel that refuses everything, not an error. */
-static void insert_joined(size_t first_granule, size_t granules, enum sj_run_content content)
+static void insert_joined(size_t first_granule, size_t granules, enum sj_run_content content, bool fresh)
 {
     struct run *after = neighbour(first_granule + granules, true, content);
     struct run *before = first_granule > 0 ? neighbour(first_granule - 1, false, content) : NULL;
     if (after != NULL) {
         bin_remove(after);
         granules += after->granules;
+        fresh &= after->fresh;
         record_recycle(after);
     }
     if (before != NULL) {
         bin_remove(before);
         before->granules += granules;
+        before->fresh &= fresh;
         bin_insert(before);
         return;
     }
@@ -134,6 +138,7 @@ static void insert_joined(size_t first_granule, size_t granules, enum sj_run_con
     run->first_granule = first_granule;
     run->granules = granules;
     run->content = (uint32_t)content;
+    run->fresh = fresh;
     bin_insert(run);
 }
 
@@ -192,7 +197,7 @@ static bool grow(size_t granules)
     if (!sj__window_grow(granules, &first, &grown))
         return false;
     bytes_of.window = (first + grown) << SJ_GRANULE_SHIFT;
-    insert_joined(first, grown, SJ_RUN_EMPTY);
+    insert_joined(first, grown, SJ_RUN_EMPTY, true);
     return true;
 }
 
@@ -216,7 +221,7 @@ static size_t purge_locked(void)
             bin_remove(run);
             if (empty_pages(run->first_granule, run->granules) == SJ_RUN_EMPTY) {
                 given_bytes += run->granules << SJ_GRANULE_SHIFT;
-                insert_joined(run->first_granule, run->granules, SJ_RUN_EMPTY);
+                insert_joined(run->first_granule, run->granules, SJ_RUN_EMPTY, run->fresh);
                 record_recycle(run);
             } else {
                 run->next = refused;
@@ -274,7 +279,7 @@ void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content con
             empty_pages(first_granule, granules) == SJ_RUN_EMPTY)
             content = SJ_RUN_EMPTY;
     }
-    insert_joined(first_granule, granules, content);
+    insert_joined(first_granule, granules, content, false);
     sj__unlock(&runs_lock);
 }
 

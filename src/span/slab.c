@@ -109,13 +109,11 @@ void sj__slab_close(struct sj_slab *slab)
         dirty |= slab->planes[w].dirty;
     enum sj_run_content content = dirty != 0 ? SJ_RUN_DIRTY : SJ_RUN_ZERO;
     size_t granules = sj__size_classes[slab->class_index].granules;
-    if (slab->class_index == SJ_CLASS_ZERO) {
-        (void)sj__pages_unguard(slab->base, granules << SJ_GRANULE_SHIFT);
-        content = SJ_RUN_EMPTY;
-    }
+    bool accessible = slab->class_index != SJ_CLASS_ZERO || sj__pages_unguard(slab->base, granules << SJ_GRANULE_SHIFT);
     sj_store_relaxed_u32(&slab->span.kind, SJ_SPAN_FREED);
     sj_store_release_ptr(&slab->span.owner, NULL); /* pairs with the load in heap/remote.c */
-    sj__run_give(slab->first_granule, granules, content);
+    if (accessible) /* else its granules are lost: better than handing out pages that fault */
+        sj__run_give(slab->first_granule, granules, content);
     record_put(slab);
 }
 
