@@ -13,6 +13,16 @@ for source in "$sj_top"/src/*/*.c; do
 done
 [ ${#sources[@]} -ge 10 ] || skip "fewer than ten of our sources compile by themselves"
 
+cat >"$SJ_WORK/program.c" <<'C'
+#include <math.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    (void)argv;
+    return printf("%.6f\n", sqrt(argc * 2.0)) > 0 ? 0 : 1;
+}
+C
+
 compile()
 {
     local level=$1 source object
@@ -20,8 +30,11 @@ compile()
         object=$(basename "$(dirname "$source")")_$(basename "$source" .c).o
         under "$level" gcc -std=gnu17 -O2 -fPIC -w -I"$sj_top/src" -I"$sj_top/include" -c "$source" -o "$object" || return
     done
-    under "$level" gcc -shared -Wl,--unresolved-symbols=ignore-all -Wl,--build-id=none ./*.o -o all.so || return
-    cat ./*.o all.so | digest
+    # A partial link of all, for a full one some sources are missing; and a program, linked fully.
+    under "$level" gcc -r -nostdlib ./*.o -o all.rel || return
+    under "$level" gcc -std=gnu17 -O2 -flto -w -Wl,--build-id=none "$SJ_WORK/program.c" -o program -lm || return
+    ./program || return
+    cat ./*.o all.rel program | digest
 }
 
 same gcc compile

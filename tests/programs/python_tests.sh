@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: MIT
 #
 # What: python's own tests of json, re and pickle, its objects on malloc.
-# Why this way: at the default level in the short run, at all levels in the long one: pickle alone takes many seconds.
+# Why this way: they are large, and expect things of the allocator that our own tests may not think of.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need /usr/bin/python3:python3
 /usr/bin/python3 -c 'import test.test_pickle, test.test_json' 2>/dev/null ||
     skip "python's tests are missing (Debian package libpython3.11-testsuite)"
-[ "$SJ_LONG" = 1 ] || SJ_LEVELS=2
 
 # The expectation is that they pass, so no plain run is needed.
 for level in $SJ_LEVELS; do
