@@ -136,6 +136,11 @@ struct sj_heap *sj__adopt_shared_heap(void)
     return shared_heap;
 }
 
+uint8_t sj__adopt_level(void)
+{
+    return settings_in_force->level;
+}
+
 struct sj_heap *sj__adopt_all_heaps(void)
 {
     return sj_load_acquire_ptr(&all_heaps); /* pairs with heap_new */

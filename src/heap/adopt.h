@@ -25,6 +25,9 @@ struct sj_slab *sj__adopt_slab(const struct sj_policy *policy, struct sj_heap *h
 /* The heap that belongs to no thread and is used under its lock. */
 struct sj_heap *sj__adopt_shared_heap(void);
 
+/* The level in force, which a slab is stamped with when it is opened. */
+uint8_t sj__adopt_level(void);
+
 /* All heaps there are, linked by next_of_all. */
 struct sj_heap *sj__adopt_all_heaps(void);
 

@@ -116,7 +116,7 @@ void sj__heap_note_free(const struct sj_policy *policy, struct sj_heap *heap, st
 
 static struct sj_slab *open_slab(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index)
 {
-    struct sj_slab *slab = sj__slab_open(class_index, heap, 0, class_index != SJ_CLASS_ZERO);
+    struct sj_slab *slab = sj__slab_open(class_index, heap, sj__adopt_level(), class_index != SJ_CLASS_ZERO);
     if (slab == NULL)
         return NULL;
     heap->lists[class_index].slabs++;
