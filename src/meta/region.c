@@ -85,3 +85,10 @@ bool sj__region_skip(struct sj_region *region, size_t bytes)
     region->mapped_bytes += bytes;
     return true;
 }
+
+void sj__region_shrink(struct sj_region *region, size_t bytes)
+{
+    char *start = region->base + (region->mapped_bytes - bytes);
+    if (region->reserved ? sj__pages_protect(start, bytes) : sj__pages_unmap(start, bytes))
+        region->mapped_bytes -= bytes;
+}

@@ -9,7 +9,8 @@
  * that works under glibc). Where the chosen place is refused (a sanitizer's address space, a small one), the kernel
  * chooses, and there the stretch is reserved inaccessible, since its end could be taken by others.
  *
- * Invariants: [base, base + mapped_bytes) is readable and writable but for guards; mapped_bytes only grows. The page
+ * Invariants: [base, base + mapped_bytes) is readable and writable but for guards; mapped_bytes only grows,
+ * but for a growth that is taken back before anybody has seen it. The page
  * before `base` is never mapped by us, and inaccessible if the stretch is reserved.
  *
  * Concurrency: grown under the lock of whoever owns the region.
@@ -38,3 +39,6 @@ bool sj__region_grow(struct sj_region *region, size_t bytes);
 bool sj__region_skip(struct sj_region *region, size_t bytes);
 
 #endif
+/* Takes back what the last growth by `bytes` made accessible; nobody has used it yet. If the kernel refuses, it stays. */
+void sj__region_shrink(struct sj_region *region, size_t bytes);
+

@@ -58,17 +58,21 @@ static bool map_covers(size_t window_bytes)
 
 static bool grow_by(size_t bytes)
 {
-    return map_covers(window_region.mapped_bytes + bytes) && sj__region_grow(&window_region, bytes);
+    if (!sj__region_grow(&window_region, bytes))
+        return false;
+    if (map_covers(window_region.mapped_bytes))
+        return true;
+    sj__region_shrink(&window_region, bytes);
+    return false;
 }
 
-/* True if somebody else sits at the window's end: the kernel gives a granule elsewhere, but not there. */
-static bool end_is_taken(void)
+/* True if somebody else sits at the window's end: the kernel gives as much elsewhere, but not there. */
+static bool end_is_taken(size_t bytes)
 {
-    void *elsewhere = sj__pages_map_anywhere(SJ_GRANULE_BYTES, true);
-    if (elsewhere == NULL)
-        return false;
-    (void)sj__pages_unmap(elsewhere, SJ_GRANULE_BYTES);
-    return !window_region.reserved;
+    void *elsewhere = window_region.reserved ? NULL : sj__pages_map_anywhere(bytes, true);
+    if (elsewhere != NULL)
+        (void)sj__pages_unmap(elsewhere, bytes);
+    return elsewhere != NULL;
 }
 
 bool sj__window_grow(size_t granules, size_t *first_granule, size_t *grown_granules)
@@ -89,15 +93,16 @@ bool sj__window_grow(size_t granules, size_t *first_granule, size_t *grown_granu
         if (grown_bytes != 0) {
             *first_granule = start_bytes >> SJ_GRANULE_SHIFT;
             *grown_granules = grown_bytes >> SJ_GRANULE_SHIFT;
-            fill_map(*first_granule, *grown_granules);
+            /* From the old limit on: what was skipped is nobody's too. */
+            size_t old_end = sj_load_relaxed_size(&sj__window_limit_bytes) >> SJ_GRANULE_SHIFT;
+            fill_map(old_end, *first_granule + *grown_granules - old_end);
             /* Release: a reader that sees the new limit sees the map behind it mapped. */
             sj_store_release_size(&sj__window_limit_bytes, window_region.mapped_bytes);
             return true;
         }
-        if (!end_is_taken() || !map_covers(window_region.mapped_bytes + WINDOW_SKIP_BYTES) ||
+        if (!end_is_taken(need_bytes) || !map_covers(window_region.mapped_bytes + WINDOW_SKIP_BYTES) ||
             !sj__region_skip(&window_region, WINDOW_SKIP_BYTES))
             return false;
-        fill_map(start_bytes >> SJ_GRANULE_SHIFT, WINDOW_SKIP_BYTES >> SJ_GRANULE_SHIFT);
     }
     return false;
 }
