@@ -38,7 +38,6 @@ bool sj__region_grow(struct sj_region *region, size_t bytes);
 /* Gives up the next `bytes` (somebody else sits there) and goes on behind them. False at the limit. */
 bool sj__region_skip(struct sj_region *region, size_t bytes);
 
-#endif
 /* Takes back what the last growth by `bytes` made accessible; nobody has used it yet. If the kernel refuses, it stays. */
 void sj__region_shrink(struct sj_region *region, size_t bytes);
 

@@ -56,6 +56,7 @@ static bool map_covers(size_t window_bytes)
            sj__region_grow(&map_region, sj_round_up(need_bytes - map_region.mapped_bytes, SJ_GRANULE_BYTES));
 }
 
+/* The window first: a request that no system can grant must not leave its map behind. */
 static bool grow_by(size_t bytes)
 {
     if (!sj__region_grow(&window_region, bytes))
