@@ -41,3 +41,4 @@ bool sj__region_skip(struct sj_region *region, size_t bytes);
 /* Takes back what the last growth by `bytes` made accessible; nobody has used it yet. If the kernel refuses, it stays. */
 void sj__region_shrink(struct sj_region *region, size_t bytes);
 
+#endif
