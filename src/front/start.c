@@ -143,7 +143,7 @@ static bool start_locked(void)
     uint64_t random[3] = { settings->seed, settings->seed * 3, settings->seed * 5 };
     if (!settings->policy.fixed_seed)
         (void)sj__entropy_fill(random, sizeof random);
-    if (!sj__window_start(random[0], random[1], random[2]))
+    if (!sj__window_start(random[0], random[1], random[2], settings->thp == SJ_THP_SYSTEM))
         return false;
     sj__size_classes_start();
     if (!sj__heaps_start(settings))

@@ -73,9 +73,12 @@ bool sj__region_grow(struct sj_region *region, size_t bytes)
         return false;
     char *end = region->base + region->mapped_bytes;
     bool grown = region->reserved ? sj__pages_unprotect(end, bytes) : sj__pages_map_at(end, bytes);
-    if (grown)
-        region->mapped_bytes += bytes;
-    return grown;
+    if (!grown)
+        return false;
+    region->mapped_bytes += bytes;
+    if (region->no_huge) /* each step anew: it then joins the mapping of those before */
+        sj__pages_no_huge(end, bytes);
+    return true;
 }
 
 bool sj__region_skip(struct sj_region *region, size_t bytes)

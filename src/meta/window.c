@@ -31,8 +31,9 @@ static void fill_map(size_t first_granule, size_t granules)
         sj_window_set(granule, sj__window_unused);
 }
 
-bool sj__window_start(uint64_t random_window, uint64_t random_map, uint64_t random_arena)
+bool sj__window_start(uint64_t random_window, uint64_t random_map, uint64_t random_arena, bool huge_pages)
 {
+    window_region.no_huge = !huge_pages;
     if (!sj__arena_start(random_arena) || !sj__region_open(&map_region, SJ_REGION_MAP, random_map) ||
         !sj__region_open(&window_region, SJ_REGION_WINDOW, random_window))
         return false;
@@ -106,6 +107,15 @@ bool sj__window_grow(size_t granules, size_t *first_granule, size_t *grown_granu
             return false;
     }
     return false;
+}
+
+bool sj__window_renew(void *address, size_t bytes)
+{
+    if (!sj__pages_map_over(address, bytes))
+        return false;
+    if (window_region.no_huge) /* a new mapping is not marked; marked, it joins its neighbours again */
+        sj__pages_no_huge(address, bytes);
+    return true;
 }
 
 struct sj_span *sj__window_find(const void *pointer)

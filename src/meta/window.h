@@ -52,12 +52,16 @@ extern SJ_HIDDEN struct sj_span **sj__window_map;
 extern struct sj_span *sj__window_unused;
 extern struct sj_span *sj__window_freed;
 
-/* Opens window, map and arena. False if the kernel gives no memory at all. */
-bool sj__window_start(uint64_t random_window, uint64_t random_map, uint64_t random_arena);
+/* Opens window, map and arena. False if the kernel gives no memory at all. With `huge_pages` the system decides whether
+ * the window gets some; without, it gets none. */
+bool sj__window_start(uint64_t random_window, uint64_t random_map, uint64_t random_arena, bool huge_pages);
 
 /* Makes at least `granules` more granules accessible, as one stretch; on success tells where they start and how many
  * they are. Called under the lock of the runs. */
 bool sj__window_grow(size_t granules, size_t *first_granule, size_t *grown_granules);
+
+/* Replaces the pages of a stretch of the window, which nobody has, by fresh zero ones. On false they may be unmapped. */
+bool sj__window_renew(void *address, size_t bytes);
 
 /* The record of the granule that contains `pointer`; the standing record "unused" if it lies outside the window. */
 struct sj_span *sj__window_find(const void *pointer);

@@ -265,6 +265,11 @@ bool sj__pages_release(void *address, size_t bytes)
     return pages_count(&pages_releases, pages_release_zeroes && pages_advise(address, bytes, MADV_DONTNEED));
 }
 
+void sj__pages_no_huge(void *address, size_t bytes)
+{
+    (void)pages_advise(address, bytes, MADV_NOHUGEPAGE);
+}
+
 /* --- Guards. --- */
 
 /* True if the kernel can read a word at `address`, and so could we: asks with a call that refuses its other argument,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What: pages from the operating system, and the five things that can be done with them.
+ * What: pages from the operating system, and what can be done with them.
  *
  * Why this way: the only place that maps, unmaps, protects or releases memory. Failure is an answer (false or NULL),
  * never an abort: the kernel may refuse any of these under limits, locked memory or seccomp, and each caller has a way
@@ -49,6 +49,10 @@ bool sj__pages_seal_readonly(void *address, size_t bytes);
 /* Gives the contents back: afterwards the range reads as zero. False: refused, the contents are unchanged or unknown
  * and the caller must write the zeros itself. Refused in locked memory (mlock, mlockall), whose owner asked that it stay. */
 bool sj__pages_release(void *address, size_t bytes);
+
+/* Asks that the range be given no huge pages, whatever the system's rule. A kernel without them refuses, and means the
+ * same. A later madvise(MADV_HUGEPAGE) of the program's own wins. */
+void sj__pages_no_huge(void *address, size_t bytes);
 
 /* Makes a range fault on any access: by a guard marker where the kernel has them, else by mprotect within a budget of
  * mappings. False: no guard was made (refused or over budget) and the range is as accessible as before. The contents

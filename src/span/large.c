@@ -109,7 +109,7 @@ static bool lift_guards(struct sj_large *large)
     if (large->unusable)
         lifted &= sj__pages_unguard(large->start, large->usable_bytes);
     large->unusable = 0;
-    return lifted || sj__pages_map_over(granules_start(large), large->granules << SJ_GRANULE_SHIFT);
+    return lifted || sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT);
 }
 
 static void publish(struct sj_large *large)
@@ -212,7 +212,7 @@ void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t
 static enum sj_run_content content_after_free(const struct sj_policy *policy, struct sj_large *large)
 {
     /* Pages that were moved here keep a mapping of their own; fresh ones join the neighbours' again. */
-    if (large->moved && sj__pages_map_over(granules_start(large), large->granules << SJ_GRANULE_SHIFT)) {
+    if (large->moved && sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT)) {
         (void)sj_fetch_add_relaxed_u64(&released_bytes, large->usable_bytes);
         return SJ_RUN_EMPTY;
     }
@@ -312,7 +312,7 @@ static bool move(const struct sj_policy *policy, struct sj_large *large, size_t 
     }
     withdraw(large);
     size_t old_first = large->first_granule, old_granules = large->granules;
-    bool whole = sj__pages_map_over(granules_start(large), old_granules << SJ_GRANULE_SHIFT);
+    bool whole = sj__window_renew(granules_start(large), old_granules << SJ_GRANULE_SHIFT);
     large->start = place.start;
     large->first_granule = place.first_granule;
     large->granules = place.granules;

@@ -377,6 +377,29 @@ static void platform_pages__refusals_are_answers_and_keep_errno(void)
     CHECK(sj__pages_unmap(base, 4 * page));
 }
 
+static void platform_pages__wish_for_no_huge_pages_changes_nothing_else(void)
+{
+    size_t page = sj__page_bytes();
+    struct sj_pages_counters before;
+    struct sj_pages_counters after;
+    char *base = map_pages(2);
+
+    REQUIRE(base != NULL);
+    base[0] = 1;
+    sj__pages_read_counters(&before);
+    errno = 4242;
+    sj__pages_no_huge(base, 2 * page);
+    sj__pages_set_source(&refusing);
+    calls_until_refusal = 0;
+    sj__pages_no_huge(base, page);
+    sj__pages_set_source(NULL);
+    sj__pages_read_counters(&after);
+    CHECK_EQ(errno, 4242);
+    CHECK_EQ(base[0], 1);
+    CHECK_EQ(after.refused - before.refused, 0); /* a wish that is refused is no loss */
+    CHECK(sj__pages_unmap(base, 2 * page));
+}
+
 static void platform_pages__later_calls_fail_when_nth_is_refused(void)
 {
     size_t page = sj__page_bytes();
@@ -430,6 +453,7 @@ int main(int argc, char **argv)
     RUN(platform_pages__guard_falls_back_when_memory_is_locked);
     RUN(platform_pages__advice_is_not_believed_when_it_does_nothing);
     RUN(platform_pages__refusals_are_answers_and_keep_errno);
+    RUN(platform_pages__wish_for_no_huge_pages_changes_nothing_else);
     RUN(platform_pages__later_calls_fail_when_nth_is_refused);
     RUN(platform_pages__counters_count_what_was_done);
     sj__pages_use_libc();

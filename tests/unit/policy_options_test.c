@@ -58,7 +58,7 @@ static void options_settle__gives_default_level_when_no_texts(void)
     CHECK_EQ(settings.disable, 0);
     CHECK_EQ(warning_count, 0);
     CHECK(strcmp(print(&settings), "level=2,random=on,delay=run,scrub=auto,guard=large,sized=on,foreign=report,"
-                                   "verbose=off,stats=off") == 0);
+                                   "thp=never,verbose=off,stats=off") == 0);
 }
 
 static void options_settle__equals_level_when_level_is_set(void)
