@@ -61,38 +61,69 @@ static void markdown_summary(const struct bench_session *session, const struct b
     fclose(out);
 }
 
-static void markdown_cells(const struct bench_session *session, const struct bench_claims *claims, size_t base)
+static const struct bench_claim *markdown_find(const struct bench_claims *claims, const struct bench_result *result,
+                                               size_t base, size_t head, enum bench_metric metric)
 {
-    const struct bench_arms *arms = &session->options->arms;
-    FILE *out = markdown_open(session, "cells", arms->items[base].name);
-    fprintf(out,
-            "| workload | metric | %s | arm | value | effect [interval] | null [interval] | smallest visible | "
-            "verdict |\n|---|---|---|---|---|---|---|---|---|\n",
-            arms->items[base].name);
     for (size_t i = 0; i < claims->count; i++) {
         const struct bench_claim *claim = &claims->items[i];
-        if (claim->base != base || (claim->fault != NULL && claim->metric != BENCH_CPU))
-            continue;
-        const char *workload = claim->result->workload->name;
-        const char *metric = bench_metric_name(claim->metric);
-        if (claim->fault != NULL) {
-            fprintf(out, "| %s | %s | | %s | | | | | INVALID: %s |\n", workload, metric, arms->items[claim->head].name,
-                    claim->fault);
-            continue;
-        }
-        char *base_value = bench_value_text(claim->result, base, claim->metric);
-        char *head_value = bench_value_text(claim->result, claim->head, claim->metric);
-        char *effect = bench_effect_text(claim->claim.head.log_median, claim->claim.log_interval);
-        char *null = bench_effect_text(claim->claim.null.log_median, claim->claim.null.log_interval);
-        fprintf(out, "| %s | %s | %s | %s | %s | %s | %s | %.1f %% | %s |\n", workload, metric, base_value,
-                arms->items[claim->head].name, head_value, effect, null,
-                100 * lab_effect(claim->claim.head.log_visible),
-                bench_verdict_word(claim->claim.verdict, claim->metric));
-        free(null);
-        free(effect);
-        free(head_value);
-        free(base_value);
+        if (claim->result == result && claim->base == base && claim->head == head && claim->metric == metric)
+            return claim;
     }
+    return NULL;
+}
+
+static void markdown_cell(FILE *out, const struct bench_claim *claim)
+{
+    if (claim == NULL || claim->fault != NULL) {
+        fputs(" INVALID |", out);
+        return;
+    }
+    char *effect = bench_effect_text(claim->claim.head.log_median, claim->claim.log_interval);
+    fprintf(out, " %s %s |", effect, bench_verdict_word(claim->claim.verdict, claim->metric));
+    free(effect);
+}
+
+/* The null control is the same in every claim of a workload: it is taken from the first that was judged. */
+static void markdown_cells_of(FILE *out, const struct bench_session *session, const struct bench_claims *claims,
+                              const struct bench_result *result, size_t base, enum bench_metric metric)
+{
+    const struct bench_arms *arms = &session->options->arms;
+    const struct bench_claim *judged = NULL;
+    for (size_t head = 0; head < arms->null && judged == NULL; head++) {
+        judged = markdown_find(claims, result, base, head, metric);
+        if (judged != NULL && judged->fault != NULL)
+            judged = NULL;
+    }
+    if (judged == NULL) {
+        fprintf(out, "| %s | INVALID | |", result->workload->name);
+    } else {
+        char *value = bench_value_text(result, base, metric);
+        char *null = bench_effect_text(judged->claim.null.log_median, judged->claim.null.log_interval);
+        fprintf(out, "| %s | %s | %s |", result->workload->name, value, null);
+        free(null);
+        free(value);
+    }
+    for (size_t head = 0; head < arms->null; head++)
+        if (head != base)
+            markdown_cell(out, markdown_find(claims, result, base, head, metric));
+    fputc('\n', out);
+}
+
+static void markdown_cells(const struct bench_session *session, const struct bench_claims *claims, size_t base,
+                           enum bench_metric metric)
+{
+    const struct bench_arms *arms = &session->options->arms;
+    FILE *out = markdown_open(session, bench_metric_name(metric), arms->items[base].name);
+    fprintf(out, "| %s | %s | null |", bench_metric_name(metric), arms->items[base].name);
+    for (size_t head = 0; head < arms->null; head++)
+        if (head != base)
+            fprintf(out, " %s |", arms->items[head].name);
+    fputs("\n|---|---|---|", out);
+    for (size_t head = 1; head < arms->null; head++)
+        fputs("---|", out);
+    fputc('\n', out);
+    for (size_t i = 0; i < claims->result_count; i++)
+        markdown_cells_of(out, session, claims, &claims->results[i], base, metric);
     fclose(out);
 }
 
@@ -154,6 +185,7 @@ void bench_write_markdown(const struct bench_session *session, const struct benc
     markdown_medians(session, claims);
     for (size_t b = 0; b < options->base_count; b++) {
         markdown_summary(session, claims, options->bases[b]);
-        markdown_cells(session, claims, options->bases[b]);
+        for (unsigned metric = 0; metric < BENCH_JUDGED_METRICS; metric++)
+            markdown_cells(session, claims, options->bases[b], (enum bench_metric)metric);
     }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What: the tables of a session in Markdown, a file each, for the documents: summary-BASE.md, cells-BASE.md, medians.md,
- * session.md.
+ * What: the tables of a session in Markdown, a file each, for the documents: summary-BASE.md, METRIC-BASE.md (a row a
+ * workload, a column an arm), medians.md, session.md.
  *
  * Why this way: a document takes a table whole, between two markers, and never a number typed by hand.
  *

@@ -217,7 +217,7 @@ static char *options_absolute(char *path, bool create)
 
 void bench_options_read(struct bench_options *options, int argc, char **argv)
 {
-    const char *bases[BENCH_BASES_MAX];
+    const char *bases[BENCH_BASES_MAX] = {NULL};
     options_default(options);
     options->command = options_command(argc, argv);
     int key;

@@ -121,8 +121,12 @@ static void report_line(FILE *out, const struct bench_session *session, const st
             head, effect, judged->head.sign.below, judged->head.sign.below + judged->head.sign.above);
     if (judged->head.sign.ties > 0)
         fprintf(out, " %zu ties", judged->head.sign.ties);
-    fprintf(out, " | %s | %.1f %% | %s", null, 100 * lab_effect(judged->head.log_visible),
-            bench_verdict_word(judged->verdict, claim->metric));
+    fprintf(out, " | %s | ", null);
+    if (isfinite(judged->head.log_visible))
+        fprintf(out, "%.1f %%", 100 * lab_effect(judged->head.log_visible));
+    else
+        fputc('?', out);
+    fprintf(out, " | %s", bench_verdict_word(judged->verdict, claim->metric));
     report_notes(out, claim);
     fputc('\n', out);
     free(null);

@@ -5,7 +5,7 @@
  * Why this way: the table has the columns people know from mimalloc-bench, so that it can be laid beside other tables;
  * the lines below it say what the table cannot: how sure, against what noise, and what could have been seen.
  *
- * Invariants: an INVALID workload shows its reason and none of its times.
+ * Invariants: an arm whose outputs differ, and a workload that was refused, show the reason and no times.
  *
  * Concurrency: one thread.
  */
