@@ -30,7 +30,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { FILE_BYTES = 4096, NAME_BYTES = 256, ENVIRONMENT_BYTES = 4096 };
+enum { FILE_BYTES = (1 << 16) + 1, NAME_BYTES = 256, ENVIRONMENT_BYTES = 4096 };
 #define CONFIGURATION_FILE "/etc/scrubjay.conf"
 
 /* A program may define this to have options of its own linked in. */
@@ -105,18 +105,37 @@ __attribute__((aligned(SJ_SEALED_BYTES))) union sj_sealed sj__sealed = {
 
 /* ---- The start -------------------------------------------------------------------------------------------------- */
 
+/* The text of the file, or NULL. One that is there and not used is named: its floor may be missed. */
+static const char *read_file(bool secure)
+{
+    static char file[FILE_BYTES]; /* too large for small stacks; touched as far as there is text */
+    const char *reason = "it can't be read";
+    long got = sj__process_read_file(CONFIGURATION_FILE, secure, file, sizeof file);
+    if (got >= 0)
+        return file;
+    if (got == -ENOENT || got == -ENOTDIR)
+        return NULL;
+    if (got == -EFBIG)
+        reason = "it is larger than 64 KiB";
+    else if (got == -EPERM && secure)
+        reason = "in a set-user-id program it must be root's, and writable by nobody else";
+    else if (got == -ELOOP && secure)
+        reason = "in a set-user-id program it must not be a link";
+    sj__report_warn(CONFIGURATION_FILE " not used: ", reason);
+    return NULL;
+}
+
 static void read_settings(struct sj_settings *settings)
 {
-    static char file[FILE_BYTES], environment[ENVIRONMENT_BYTES], disable[NAME_BYTES]; /* too large for small stacks */
+    static char environment[ENVIRONMENT_BYTES], disable[NAME_BYTES];
     char name[NAME_BYTES];
     bool secure = sj__process_is_secure();
     sj__process_name(name, sizeof name);
     struct sj_option_texts texts = {
         .linked = &scrubjay_default_options != NULL ? scrubjay_default_options : NULL,
-        .file = sj__process_read_file(CONFIGURATION_FILE, secure, file, sizeof file) >= 0 ? file : NULL,
+        .file = read_file(secure),
         .program = name,
-        .environment =
-            secure ? NULL : sj__process_environment("SCRUBJAY_OPTIONS", environment, sizeof environment),
+        .environment = secure ? NULL : sj__process_environment("SCRUBJAY_OPTIONS", environment, sizeof environment),
         .disable = secure ? NULL : sj__process_environment("SCRUBJAY_DISABLE", disable, sizeof disable),
         .secure = secure,
     };

@@ -34,9 +34,9 @@ enum {
     PROCESS_PATH_BYTES = 4096
 };
 
-static long process_open(const char *path)
+static long process_open(const char *path, int more_flags)
 {
-    return syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+    return syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | more_flags, 0);
 }
 
 static void process_close(long descriptor)
@@ -66,7 +66,7 @@ struct process_reader {
 
 static bool process_reader_open(struct process_reader *reader, const char *path)
 {
-    reader->descriptor = process_open(path);
+    reader->descriptor = process_open(path, O_NOFOLLOW);
     reader->at = 0;
     reader->have = 0;
     return reader->descriptor >= 0;
@@ -210,7 +210,7 @@ static bool process_file_is_trusted(long descriptor)
            (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* Reads until the buffer is full or the file ends. */
+/* Reads until the file ends; -EFBIG if it does not end within `bytes`. */
 static long process_read_all(long descriptor, char *buffer, size_t bytes)
 {
     size_t done = 0;
@@ -218,13 +218,11 @@ static long process_read_all(long descriptor, char *buffer, size_t bytes)
     while (done < bytes) {
         long got = process_read(descriptor, buffer + done, bytes - done);
 
-        if (got < 0)
-            return got;
-        if (got == 0)
-            break;
+        if (got <= 0)
+            return got < 0 ? got : (long)done;
         done += (size_t)got;
     }
-    return (long)done;
+    return -EFBIG;
 }
 
 long sj__process_read_file(const char *path, bool trusted_only, char *buffer, size_t bytes)
@@ -235,7 +233,7 @@ long sj__process_read_file(const char *path, bool trusted_only, char *buffer, si
     if (bytes == 0)
         return -EINVAL;
     buffer[0] = '\0';
-    long descriptor = process_open(path);
+    long descriptor = process_open(path, trusted_only ? O_NOFOLLOW : 0);
 
     if (descriptor < 0) {
         result = -errno;
@@ -243,7 +241,7 @@ long sj__process_read_file(const char *path, bool trusted_only, char *buffer, si
         if (trusted_only && !process_file_is_trusted(descriptor))
             result = -EPERM;
         else
-            result = process_read_all(descriptor, buffer, bytes - 1);
+            result = process_read_all(descriptor, buffer, bytes); /* the last one is the NUL's */
         process_close(descriptor);
     }
     buffer[result > 0 ? result : 0] = '\0';

@@ -25,9 +25,10 @@ const char *sj__process_environment(const char *name, char *buffer, size_t buffe
 /* Writes the base name of /proc/self/exe, NUL-terminated, without the kernel's " (deleted)"; "" if it can't be read. */
 void sj__process_name(char *buffer, size_t bytes);
 
-/* Reads at most bytes-1 bytes of a file, NUL-terminates, returns the count or -errno. With `trusted_only` the file
- * must be a regular file owned by root and writable by nobody else (fstat on the open descriptor), else -EPERM. Does not
- * follow a link in the last component (-ELOOP). */
+/* Reads a file whole, NUL-terminates, returns the count or -errno; -EFBIG if it has more than bytes-1 bytes. On failure
+ * the buffer is empty. With `trusted_only` the file must be a regular file owned by root and writable by nobody else
+ * (fstat on the open descriptor), else -EPERM; and it must be no link (-ELOOP): a link may lead through a folder in
+ * which somebody else chooses the file. */
 long sj__process_read_file(const char *path, bool trusted_only, char *buffer, size_t bytes);
 
 /* Bytes of RLIMIT_AS, or SIZE_MAX if unlimited. */

@@ -108,7 +108,7 @@ static void platform_process__name_is_that_of_the_program(void)
     CHECK(strncmp(tiny, name, 3) == 0);
 }
 
-static void platform_process__file_is_read_whole_or_cut(void)
+static void platform_process__file_is_read_whole_or_not_at_all(void)
 {
     char buffer[16];
 
@@ -116,10 +116,12 @@ static void platform_process__file_is_read_whole_or_cut(void)
     errno = 4242;
     CHECK_EQ(sj__process_read_file(path_in_folder("plain"), false, buffer, sizeof buffer), 10);
     CHECK(strcmp(buffer, "0123456789") == 0);
-    CHECK_EQ(sj__process_read_file(path_in_folder("plain"), false, buffer, 5), 4);
-    CHECK(strcmp(buffer, "0123") == 0);
-    CHECK_EQ(sj__process_read_file(path_in_folder("plain"), false, buffer, 1), 0);
-    CHECK(sj__process_read_file("/proc/self/status", false, buffer, sizeof buffer) == 15);
+    CHECK_EQ(sj__process_read_file(path_in_folder("plain"), false, buffer, 11), 10); /* it fits exactly */
+    CHECK(strcmp(buffer, "0123456789") == 0);
+    CHECK(sj__process_read_file(path_in_folder("plain"), false, buffer, 10) == -EFBIG);
+    CHECK(buffer[0] == '\0');
+    CHECK(sj__process_read_file(path_in_folder("plain"), false, buffer, 1) == -EFBIG);
+    CHECK(sj__process_read_file("/proc/self/status", false, buffer, sizeof buffer) == -EFBIG);
     CHECK_EQ(errno, 4242);
 }
 
@@ -135,7 +137,9 @@ static void platform_process__file_that_cannot_be_read_gives_its_errno(void)
     snprintf(target, sizeof target, "%s", path_in_folder("plain"));
     REQUIRE(write_file(target, "text", 0600));
     REQUIRE(symlink(target, path_in_folder("link")) == 0);
-    CHECK(sj__process_read_file(path_in_folder("link"), false, buffer, sizeof buffer) == -ELOOP);
+    CHECK_EQ(sj__process_read_file(path_in_folder("link"), false, buffer, sizeof buffer), 4);
+    CHECK(sj__process_read_file(path_in_folder("link"), true, buffer, sizeof buffer) == -ELOOP);
+    CHECK(buffer[0] == '\0');
     CHECK(mkfifo(path_in_folder("fifo"), 0600) == 0);
     CHECK(sj__process_read_file(path_in_folder("fifo"), true, buffer, sizeof buffer) == -EPERM); /* and does not hang */
     CHECK_EQ(errno, 4242);
@@ -251,7 +255,7 @@ int main(int argc, char **argv)
     RUN(platform_process__environment_is_found_in_environ);
     RUN(platform_process__environment_is_found_when_environ_is_unset);
     RUN(platform_process__name_is_that_of_the_program);
-    RUN(platform_process__file_is_read_whole_or_cut);
+    RUN(platform_process__file_is_read_whole_or_not_at_all);
     RUN(platform_process__file_that_cannot_be_read_gives_its_errno);
     RUN(platform_process__trusted_file_is_roots_and_nobody_elses);
     RUN(platform_process__address_space_limit_is_the_rlimit);
