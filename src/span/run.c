@@ -220,9 +220,10 @@ static size_t purge_locked(void)
         for (struct run *run; (run = first_above(&bins_of[content], (unsigned)-1)) != NULL;) {
             bin_remove(run);
             if (empty_pages(run->first_granule, run->granules) == SJ_RUN_EMPTY) {
-                given_bytes += run->granules << SJ_GRANULE_SHIFT;
-                insert_joined(run->first_granule, run->granules, SJ_RUN_EMPTY, run->fresh);
-                record_recycle(run);
+                struct run emptied = *run;
+                given_bytes += emptied.granules << SJ_GRANULE_SHIFT;
+                record_recycle(run); /* first: when memory is short there is no other record */
+                insert_joined(emptied.first_granule, emptied.granules, SJ_RUN_EMPTY, emptied.fresh);
             } else {
                 run->next = refused;
                 refused = run;

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: the runs: random takes, gives and purges on the real window against an oracle that knows every granule.
+ *
+ * Why this way: nothing else allocates in this process, so every granule of the window but the first is either the
+ * test's or free, and the oracle is an array. Pages are written and read: what a run says it holds is believed only if
+ * it does. A page source refuses calls, now and then, or from the Nth on.
+ *
+ * Invariants checked: no granule is taken twice; the free bytes by content and the taken ones make up the window; what
+ * is said to be zero is; free neighbours of the same content are one run.
+ *
+ * Concurrency: none.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
+#include "unit/unit.h"
+
+#include "front/entry.h"
+#include "meta/window.h"
+#include "platform/pages.h"
+#include "span/run.h"
+
+#include <sys/mman.h>
+
+enum {
+    GRANULES_MAX = 1 << 18,
+    STRETCHES_MAX = 300,
+    TAKEN_MAX = 1200, /* granules */
+    PAGE_STEP = 4096, /* one word a page is looked at */
+    ROUNDS = 3000
+};
+
+/* --- A kernel that refuses. --- */
+
+static bool refuse_maps;
+static unsigned refuse_advice_one_in; /* 0: none */
+static bool refuse_from_then_on;      /* all calls, after as many as this: */
+static unsigned calls_until_refusal;
+static uint64_t source_state;
+
+static bool refuses(bool asked)
+{
+    bool refused = asked;
+    if (refuse_from_then_on)
+        refused = calls_until_refusal == 0 || (calls_until_refusal--, false);
+    if (refused)
+        errno = ENOMEM;
+    return refused;
+}
+
+static void *source_map(void *address, size_t bytes, int protection, int flags)
+{
+    return refuses(refuse_maps) ? MAP_FAILED : mmap(address, bytes, protection, flags, -1, 0);
+}
+
+static int source_unmap(void *address, size_t bytes)
+{
+    return munmap(address, bytes);
+}
+
+static int source_protect(void *address, size_t bytes, int protection)
+{
+    return refuses(refuse_maps) ? -1 : mprotect(address, bytes, protection);
+}
+
+static int source_advise(void *address, size_t bytes, int advice)
+{
+    bool asked = refuse_advice_one_in != 0 && unit_random_below(&source_state, refuse_advice_one_in) == 0;
+    return refuses(asked) ? -1 : madvise(address, bytes, advice);
+}
+
+static void *source_move(void *from, size_t from_bytes, size_t to_bytes, int flags, void *to)
+{
+    return refuses(refuse_maps) ? MAP_FAILED : mremap(from, from_bytes, to_bytes, flags, to);
+}
+
+static const struct sj_page_source source = { source_map, source_unmap, source_protect, source_advise, source_move };
+
+static void use_kernel(void)
+{
+    refuse_maps = refuse_from_then_on = false;
+    refuse_advice_one_in = 0;
+    sj__pages_set_source(NULL);
+}
+
+/* --- The oracle. --- */
+
+struct stretch {
+    size_t first;
+    size_t granules;
+    bool written; /* may hold something else than zeros */
+};
+
+static struct stretch stretches[STRETCHES_MAX];
+static size_t stretch_count;
+static size_t taken_granules;
+static bool is_taken[GRANULES_MAX];
+
+static uint64_t *word_of(size_t granule, size_t offset)
+{
+    return (uint64_t *)(void *)(sj_window_address(granule) + offset);
+}
+
+static bool reads_as_zero(const struct stretch *stretch)
+{
+    size_t pages_step = stretch->granules > 64 ? SJ_GRANULE_BYTES / 2 : PAGE_STEP;
+    for (size_t i = 0; i < stretch->granules; i++)
+        for (size_t offset = 0; offset < SJ_GRANULE_BYTES; offset += pages_step)
+            if (*word_of(stretch->first + i, offset + (i * 8) % PAGE_STEP) != 0)
+                return false;
+    return true;
+}
+
+static void note_taken(size_t first, size_t granules, enum sj_run_content content)
+{
+    struct stretch *stretch = &stretches[stretch_count++];
+    *stretch = (struct stretch){ .first = first, .granules = granules, .written = content == SJ_RUN_DIRTY };
+    taken_granules += granules;
+    CHECK(first > 0); /* the first granule is nobody's */
+    for (size_t i = first; i < first + granules; i++) {
+        if (!CHECK(i < GRANULES_MAX && !is_taken[i]))
+            _exit(1);
+        is_taken[i] = true;
+    }
+    if (content != SJ_RUN_DIRTY)
+        CHECK(reads_as_zero(stretch));
+}
+
+static void note_given(size_t first, size_t granules)
+{
+    taken_granules -= granules;
+    for (size_t i = first; i < first + granules; i++) {
+        CHECK(is_taken[i]);
+        is_taken[i] = false;
+    }
+}
+
+static size_t window_granules(void)
+{
+    return sj_load_relaxed_size(&sj__window_limit_bytes) >> SJ_GRANULE_SHIFT;
+}
+
+static size_t free_bytes(void)
+{
+    struct sj_run_bytes bytes;
+    sj__run_read_bytes(&bytes);
+    return bytes.held[SJ_RUN_DIRTY] + bytes.held[SJ_RUN_ZERO] + bytes.held[SJ_RUN_EMPTY];
+}
+
+static void check_sums(void)
+{
+    CHECK_EQ(free_bytes() + (taken_granules << SJ_GRANULE_SHIFT), (window_granules() - 1) << SJ_GRANULE_SHIFT);
+}
+
+/* --- The operations. --- */
+
+static void take(size_t granules)
+{
+    size_t first;
+    enum sj_run_content content;
+    if (sj__run_take(granules, &first, &content))
+        note_taken(first, granules, content);
+    else
+        CHECK(refuse_maps || refuse_from_then_on);
+}
+
+/* Behind a stretch of ours, as a block that grows does. Succeeds only where the oracle sees room. */
+static void take_at(uint64_t *state, size_t granules)
+{
+    const struct stretch *before = &stretches[unit_random_below(state, stretch_count)];
+    size_t first = before->first + before->granules;
+    enum sj_run_content content;
+    if (sj__run_take_at(first, granules, &content))
+        note_taken(first, granules, content);
+}
+
+static void write_some(uint64_t *state)
+{
+    struct stretch *stretch = &stretches[unit_random_below(state, stretch_count)];
+    for (size_t i = 0; i < stretch->granules; i += 1 + unit_random_below(state, 4))
+        *word_of(stretch->first + i, (unit_random_below(state, SJ_GRANULE_BYTES / PAGE_STEP) * PAGE_STEP) +
+                                         (i * 8) % PAGE_STEP) = ~(uint64_t)0;
+    stretch->written = true;
+}
+
+static enum sj_run_content content_to_give(uint64_t *state, const struct stretch *stretch)
+{
+    if (!stretch->written)
+        return SJ_RUN_ZERO;
+    if (unit_random_below(state, 2) == 0)
+        return SJ_RUN_DIRTY;
+    memset(sj_window_address(stretch->first), 0, stretch->granules << SJ_GRANULE_SHIFT);
+    return SJ_RUN_ZERO;
+}
+
+static void remove_stretch(size_t index)
+{
+    stretches[index] = stretches[--stretch_count];
+}
+
+/* The whole of a stretch, its front, its back or its middle. */
+static void give(uint64_t *state)
+{
+    size_t index = unit_random_below(state, stretch_count);
+    struct stretch *stretch = &stretches[index];
+    struct stretch part = *stretch;
+    unsigned how = (unsigned)unit_random_below(state, 4);
+    if (how > 0 && stretch->granules >= 3 && stretch_count < STRETCHES_MAX) {
+        part.granules = stretch->granules / 3;
+        part.first += how == 1 ? 0 : how == 2 ? part.granules : stretch->granules - part.granules;
+    }
+    enum sj_run_content content = content_to_give(state, &part);
+    struct stretch whole = *stretch;
+    remove_stretch(index);
+    if (part.first > whole.first)
+        stretches[stretch_count++] = (struct stretch){ whole.first, part.first - whole.first, whole.written };
+    if (part.first + part.granules < whole.first + whole.granules)
+        stretches[stretch_count++] =
+            (struct stretch){ part.first + part.granules, whole.first + whole.granules - part.first - part.granules,
+                              whole.written };
+    note_given(part.first, part.granules);
+    sj__run_give(part.first, part.granules, content);
+    CHECK(sj__window_find(sj_window_address(part.first)) != sj__window_unused);
+}
+
+static void step(uint64_t *state)
+{
+    static const size_t limits[] = { 1, 2, 4, 16, 64, 600 };
+    size_t granules = 1 + unit_random_below(state, limits[unit_random_below(state, 6)]);
+    bool room = stretch_count + 2 < STRETCHES_MAX && taken_granules + granules <= TAKEN_MAX;
+    unsigned op = (unsigned)unit_random_below(state, 16);
+    if (stretch_count == 0 || (op < 6 && room))
+        take(granules);
+    else if (op < 8 && room)
+        take_at(state, granules);
+    else if (op < 11)
+        write_some(state);
+    else if (op < 15 || !room)
+        give(state);
+    else if (unit_random_below(state, 8) == 0)
+        (void)sj__run_purge();
+}
+
+static void give_all(void)
+{
+    while (stretch_count > 0) {
+        struct stretch stretch = stretches[0];
+        remove_stretch(0);
+        note_given(stretch.first, stretch.granules);
+        sj__run_give(stretch.first, stretch.granules, stretch.written ? SJ_RUN_DIRTY : SJ_RUN_ZERO);
+    }
+}
+
+/* After a purge all free runs are alike, so each free stretch that the oracle sees must be one run. */
+static void check_joined(void)
+{
+    (void)sj__run_purge();
+    struct sj_run_bytes bytes;
+    sj__run_read_bytes(&bytes);
+    CHECK_EQ(bytes.held[SJ_RUN_DIRTY] + bytes.held[SJ_RUN_ZERO], 0);
+    size_t end = window_granules();
+    for (size_t first = 1; first < end;) {
+        size_t granules = 0;
+        while (first + granules < end && !is_taken[first + granules])
+            granules++;
+        enum sj_run_content content;
+        if (granules > 0 && CHECK(sj__run_take_at(first, granules, &content))) {
+            CHECK_EQ(content, SJ_RUN_EMPTY);
+            sj__run_give(first, granules, SJ_RUN_EMPTY);
+        }
+        first += granules + 1;
+    }
+}
+
+/* --- Tests. --- */
+
+static void span_run__agrees_with_the_oracle_over_random_operations(void)
+{
+    uint64_t state = unit_state.seed;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        step(&state);
+        check_sums();
+        if (i % 500 == 499)
+            check_joined();
+        if (unit_failed())
+            break;
+    }
+    give_all();
+    check_sums();
+    check_joined();
+    CHECK_EQ(free_bytes(), (window_granules() - 1) << SJ_GRANULE_SHIFT);
+}
+
+static void span_run__agrees_with_the_oracle_when_calls_are_refused_now_and_then(void)
+{
+    uint64_t state = unit_state.seed + 1;
+    source_state = unit_state.seed + 2;
+    sj__pages_set_source(&source);
+    for (unsigned i = 0; i < ROUNDS && !unit_failed(); i++) {
+        refuse_maps = unit_random_below(&source_state, 2) == 0;
+        refuse_advice_one_in = 1 + (i / 100) % 8;
+        step(&state);
+        check_sums();
+    }
+    use_kernel();
+    give_all();
+    check_sums();
+    check_joined();
+}
+
+static void span_run__survives_refusal_from_each_call_on(void)
+{
+    for (unsigned from = 0; from < 24 && !unit_failed(); from++) {
+        uint64_t state = unit_state.seed + from;
+        refuse_from_then_on = true;
+        calls_until_refusal = from;
+        sj__pages_set_source(&source);
+        take(TAKEN_MAX / 2); /* now and then more than is free in one piece */
+        for (unsigned i = 0; i < 60; i++)
+            step(&state);
+        check_sums();
+        use_kernel();
+        give_all();
+        check_sums();
+    }
+    check_joined();
+}
+
+static void span_run__keeps_what_it_cannot_give_back(void)
+{
+    take(8);
+    struct stretch stretch = stretches[stretch_count - 1];
+    remove_stretch(stretch_count - 1);
+    note_given(stretch.first, stretch.granules);
+    memset(sj_window_address(stretch.first), 1, stretch.granules << SJ_GRANULE_SHIFT);
+    sj__run_give(stretch.first, stretch.granules, SJ_RUN_DIRTY);
+    refuse_advice_one_in = 1;
+    sj__pages_set_source(&source);
+    CHECK_EQ(sj__run_purge(), 0);
+    check_sums();
+    use_kernel();
+    size_t first;
+    enum sj_run_content content;
+    REQUIRE(sj__run_take(8, &first, &content));
+    CHECK_EQ(content, SJ_RUN_DIRTY);
+    note_taken(first, 8, content);
+    give_all();
+}
+
+static void span_run__holds_no_more_pages_than_allowed(void)
+{
+    enum { BLOCKS = 64, BLOCK_GRANULES = 32 }; /* 128 MiB */
+    struct sj_run_bytes bytes;
+    for (unsigned i = 0; i < BLOCKS; i++)
+        take(BLOCK_GRANULES);
+    give_all();
+    sj__run_read_bytes(&bytes);
+    size_t allowed = bytes.window / 8 > (size_t)32 << 20 ? bytes.window / 8 : (size_t)32 << 20;
+    CHECK(bytes.held[SJ_RUN_DIRTY] + bytes.held[SJ_RUN_ZERO] <= allowed);
+    check_sums();
+    check_joined();
+}
+
+static void span_run__refuses_what_is_larger_than_the_window_can_be(void)
+{
+    size_t first, old_limit = window_granules();
+    enum sj_run_content content;
+    CHECK(!sj__run_take(SIZE_MAX, &first, &content));
+    CHECK(!sj__run_take(SIZE_MAX >> SJ_GRANULE_SHIFT, &first, &content));
+    CHECK(!sj__run_take(((size_t)PTRDIFF_MAX) >> SJ_GRANULE_SHIFT, &first, &content));
+    CHECK(!sj__run_take_at(1, SIZE_MAX, &content));
+    CHECK(!sj__run_take_at(SIZE_MAX, 1, &content));
+    CHECK(!sj__run_take_at(window_granules(), 1, &content));
+    CHECK_EQ(window_granules(), old_limit);
+    check_sums();
+}
+
+/* The records of runs come from the arena. When that can't grow, a purge must do with the records it has: it is what a
+ * request falls back on when memory is short. */
+static void span_run__purges_without_new_records(void)
+{
+    enum { TRIPLES = 90 };
+    for (unsigned i = 0; i < 3 * TRIPLES; i++)
+        take(1);
+    size_t middles[TRIPLES];
+    for (unsigned i = 0; i < TRIPLES; i++)
+        middles[i] = stretches[3 * i + 1].first;
+    for (unsigned i = 0; i < TRIPLES; i++) {
+        for (size_t s = 0; s < stretch_count; s++)
+            if (stretches[s].first == middles[i]) {
+                remove_stretch(s);
+                break;
+            }
+        note_given(middles[i], 1);
+        *word_of(middles[i], 0) = 1;
+        sj__run_give(middles[i], 1, SJ_RUN_DIRTY);
+    }
+    sj__pages_set_source(&source);
+    refuse_maps = true;
+    while (sj__arena_alloc(SJ_RECORD_BYTES) != NULL)
+        continue;
+    CHECK_EQ(sj__run_purge(), (size_t)TRIPLES << SJ_GRANULE_SHIFT);
+    use_kernel();
+    check_sums();
+    give_all();
+    check_joined();
+}
+
+int main(int argc, char **argv)
+{
+    unit_begin(argc, argv);
+    if (!sj__start())
+        return 1;
+    /* First: later tests leave records in the pool. */
+    RUN(span_run__purges_without_new_records);
+    RUN(span_run__agrees_with_the_oracle_over_random_operations);
+    RUN(span_run__agrees_with_the_oracle_when_calls_are_refused_now_and_then);
+    RUN(span_run__survives_refusal_from_each_call_on);
+    RUN(span_run__keeps_what_it_cannot_give_back);
+    RUN(span_run__holds_no_more_pages_than_allowed);
+    RUN(span_run__refuses_what_is_larger_than_the_window_can_be);
+    return unit_end();
+}
