@@ -12,7 +12,8 @@
 
 enum {
     COME_BACK_FRACTION = 8, /* a full slab comes back when this part of its slots is free */
-    REST_BYTES = 16384      /* delay=run: slots rest while at least this span of others is handed out */
+    REST_BYTES = 16384,     /* delay=run: slots rest while at least this span of others is handed out */
+    RICH_SLOTS = 8          /* a refill costs what a few dozen allocations cost: look for one that lasts */
 };
 
 _Thread_local struct sj_heap *sj__heap_current = &sj__heap_none;
@@ -86,7 +87,9 @@ static void recount(struct sj_slab *slab)
     unsigned available = 0;
     for (unsigned w = 0; w < slab->words; w++)
         available += sj_count_bits(slab->planes[w].available);
-    slab->until_slow = (int32_t)(slab->slots - available - slab->trigger);
+    unsigned opened = (unsigned)slab->opened * sj__size_classes[slab->class_index].fresh_slots;
+    opened = opened < slab->slots ? opened : slab->slots;
+    slab->until_slow = (int32_t)(opened - available - slab->trigger);
 }
 
 void sj__heap_settle_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)
@@ -137,45 +140,63 @@ static void leave_full(struct sj_slab *slab)
 /* Installs a taken group as what the bin hands out next. `bits` last: a signal handler sees an empty bin until then. */
 static void install(struct sj_bin *bin, struct sj_slab *slab, const struct sj_group *group)
 {
-    const struct sj_size_class *size_class = &sj__size_classes[slab->class_index];
     bin->slab = slab;
     bin->slot_bytes = slab->slot_bytes;
     bin->word_start = slab->base + (size_t)group->word_index * SJ_WORD_BITS * slab->slot_bytes;
     bin->word = &slab->planes[group->word_index];
     bin->remote = &slab->remote->bits[group->word_index];
-    bin->rotate_mask = (uint8_t)(size_class->take_slots - 1);
+    bin->rotate_mask = (uint8_t)(group->slots - 1);
     bin->rotate_base = (uint8_t)group->first_slot;
     slab->current_word = bin->word;
     __atomic_signal_fence(__ATOMIC_RELEASE);
     sj_word_write(&bin->bits, group->bits);
 }
 
+static struct sj_take how_to_take(const struct sj_policy *policy, unsigned class_index)
+{
+    bool rests = policy->delay == SJ_DELAY_RUN;
+    unsigned unit_slots = rests ? sj__size_classes[class_index].unit_slots : SJ_WORD_BITS;
+    unsigned rich_slots = unit_slots / 4 < RICH_SLOTS ? unit_slots / 4 : RICH_SLOTS;
+    return (struct sj_take){ .unit_slots = unit_slots, .rich_slots = rich_slots, .rest_bytes = rests ? REST_BYTES : 0 };
+}
+
+/* A slab to take from, in place of the bin's: a partial one, one of a dead thread's, or a new one. */
+static struct sj_slab *next_slab(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index)
+{
+    struct sj_bin *bin = &heap->bins[class_index];
+    if (bin->slab != NULL) {
+        bin->slab->current_word = NULL; /* no free may put a slot back into a word that the bin has left */
+        leave_full(bin->slab);
+    }
+    struct sj_slab *slab = pop_partial(heap, class_index);
+    if (slab == NULL)
+        slab = sj__adopt_slab(policy, heap, class_index);
+    if (slab == NULL)
+        slab = open_slab(policy, heap, class_index);
+    bin->slab = slab;
+    if (slab != NULL) {
+        slab->place = SJ_SLAB_CURRENT;
+        sj_slab_set_trigger(slab, 0);
+    }
+    return slab;
+}
+
 static bool refill_locked(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index)
 {
     struct sj_bin *bin = &heap->bins[class_index];
     struct sj_bin_list *list = &heap->lists[class_index];
+    struct sj_take how = how_to_take(policy, class_index);
     struct sj_group group;
-    size_t rest_bytes = policy->delay == SJ_DELAY_RUN ? REST_BYTES : 0;
     renew_pool(heap);
     sj__remote_fold(policy, heap);
-    struct sj_slab *slab = bin->slab;
-    while (slab == NULL || !sj__slab_take(slab, rest_bytes, list->count > 0, &group)) {
-        if (slab != NULL) {
-            slab->current_word = NULL; /* no free may put a slot back into a word that the bin has left */
-            leave_full(slab);
-        }
-        bin->slab = NULL;
-        slab = pop_partial(heap, class_index);
-        if (slab == NULL)
-            slab = sj__adopt_slab(policy, heap, class_index);
-        if (slab == NULL)
-            slab = open_slab(policy, heap, class_index);
-        if (slab == NULL)
-            return false;
-        slab->place = SJ_SLAB_CURRENT;
-        sj_slab_set_trigger(slab, 0);
-        bin->slab = slab;
+    struct sj_slab *slab = bin->slab != NULL ? bin->slab : next_slab(policy, heap, class_index);
+    for (; slab != NULL; slab = next_slab(policy, heap, class_index)) {
+        how.rich_only = list->count > 0;
+        if (sj__slab_take(slab, &how, &group))
+            break;
     }
+    if (slab == NULL)
+        return false;
     if (policy->scrub != SJ_SCRUB_OFF && class_index != SJ_CLASS_ZERO)
         heap->paid_reuse_bytes += sj__slab_pay(slab, &group);
     list->taken_slots += sj_count_bits(group.bits);

@@ -29,7 +29,7 @@ struct sj_bin {
     struct sj_word *word;         /* the planes of these slots */
     struct sj_atomic_u64 *remote; /* the remote bits of these slots */
     uint32_t slot_bytes;
-    uint8_t rotate_mask; /* take_slots - 1: which part of a random number chooses among the group */
+    uint8_t rotate_mask; /* the group's size - 1: which part of a random number chooses among it */
     uint8_t rotate_base; /* first slot of the group within the word */
     uint16_t unused;
     struct sj_slab *slab; /* the current slab */

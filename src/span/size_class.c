@@ -10,9 +10,9 @@ enum {
     LINEAR_MAX_BYTES = 128,        /* 16-byte steps up to here */
     CLASSES_A_DOUBLING_SHIFT = 2,  /* four from there on */
     SLAB_MIN_SLOTS = 8,            /* a slab of large slots takes more granules rather than fewer slots */
-    TAKE_MAX_BYTES = 8192,         /* a thread's group of slots spans at most this, so that random picks stay close */
-    TAKE_MIN_SLOTS = 8,
-    RICH_SLOTS = 8
+    FRESH_MAX_BYTES = 8192,        /* untouched slots are opened in groups of at most this span, so that picks stay close */
+    UNITS_A_SLAB = 4,              /* a slab has at least this many units, if they have 8 slots each */
+    GROUP_MIN_SLOTS = 8
 };
 
 struct sj_size_class sj__size_classes[SJ_CLASS_COUNT];
@@ -33,14 +33,17 @@ static void lay_out_slab(struct sj_size_class *size_class)
     while (granules * SJ_GRANULE_BYTES / slot_bytes < SLAB_MIN_SLOTS)
         granules *= 2;
     uint32_t slots = granules * SJ_GRANULE_BYTES / slot_bytes;
-    uint32_t take_slots = SJ_WORD_BITS;
-    while (take_slots > TAKE_MIN_SLOTS && take_slots * slot_bytes > TAKE_MAX_BYTES)
-        take_slots /= 2;
+    uint32_t fresh_slots = SJ_WORD_BITS;
+    while (fresh_slots > GROUP_MIN_SLOTS && fresh_slots * slot_bytes > FRESH_MAX_BYTES)
+        fresh_slots /= 2;
+    uint32_t unit_slots = SJ_WORD_BITS;
+    while (unit_slots > GROUP_MIN_SLOTS && unit_slots * UNITS_A_SLAB > slots)
+        unit_slots /= 2;
     size_class->granules = (uint16_t)granules;
     size_class->slots = (uint16_t)slots;
     size_class->words = (uint16_t)((slots + SJ_WORD_BITS - 1) / SJ_WORD_BITS);
-    size_class->take_slots = (uint8_t)take_slots;
-    size_class->rich_slots = (uint8_t)(take_slots / 4 < RICH_SLOTS ? take_slots / 4 : RICH_SLOTS);
+    size_class->fresh_slots = (uint8_t)fresh_slots;
+    size_class->unit_slots = (uint8_t)unit_slots;
     size_class->reciprocal = (((uint64_t)1 << SJ_RECIPROCAL_SHIFT) + slot_bytes - 1) / slot_bytes;
 }
 

@@ -34,8 +34,8 @@ struct sj_size_class {
     uint16_t slots;          /* slots a slab */
     uint16_t words;          /* 64-slot words a slab */
     uint16_t granules;       /* 64 KiB granules a slab */
-    uint8_t take_slots;      /* how many neighbouring slots a thread takes at once: a power of two, 8 to 64 */
-    uint8_t rich_slots;      /* a group with fewer free slots is not taken while a fuller one is there */
+    uint8_t fresh_slots;     /* how many neighbouring slots are opened at once: a power of two, 8 to 64 */
+    uint8_t unit_slots;      /* how many are taken at once for reuse, where freed slots are to rest: likewise */
 };
 
 extern SJ_HIDDEN struct sj_size_class sj__size_classes[SJ_CLASS_COUNT];

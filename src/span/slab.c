@@ -28,7 +28,7 @@ static struct sj_slab *record_new(unsigned class_index)
     slab->reciprocal = size_class->reciprocal;
     slab->slots = size_class->slots;
     slab->words = size_class->words;
-    slab->groups = (uint16_t)((size_class->slots + size_class->take_slots - 1u) / size_class->take_slots);
+    slab->groups = (uint16_t)((size_class->slots + size_class->fresh_slots - 1u) / size_class->fresh_slots);
     return slab;
 }
 
@@ -58,7 +58,7 @@ static void reset_planes(struct sj_slab *slab, bool dirty)
         slots_left -= slots_left < SJ_WORD_BITS ? slots_left : SJ_WORD_BITS;
         struct sj_word *word = &slab->planes[w];
         sj_word_write(&word->live, 0);
-        sj_word_write(&word->available, all);
+        sj_word_write(&word->available, 0);
         sj_word_write(&word->dirty, dirty ? all : 0);
         sj_word_write(&word->freed, 0);
     }
@@ -84,7 +84,7 @@ struct sj_slab *sj__slab_open(unsigned class_index, void *owner, uint8_t stamp, 
     slab->trigger = 0;
     slab->current_word = NULL;
     slab->first_group = 0;
-    slab->extent = 0;
+    slab->opened = 0;
     slab->cursor = 0;
     reset_planes(slab, !slab->clean_start);
     sj_store_relaxed_u32(&slab->span.kind, SJ_SPAN_SLAB);
@@ -117,48 +117,56 @@ void sj__slab_close(struct sj_slab *slab)
     record_put(slab);
 }
 
-/* The available slots of the group that is `order`-th in the order of use. */
-static struct sj_group group_at(const struct sj_slab *slab, unsigned order, unsigned take_slots)
+/* The slots of the next group to be opened; they become available. */
+static void open_group(struct sj_slab *slab, struct sj_group *group)
 {
-    unsigned index = slab->first_group + order;
+    unsigned fresh_slots = sj__size_classes[slab->class_index].fresh_slots;
+    unsigned index = slab->first_group + slab->opened++;
     index -= index >= slab->groups ? slab->groups : 0;
-    unsigned first_slot = index * take_slots;
-    struct sj_group group = { .word_index = first_slot / SJ_WORD_BITS, .first_slot = first_slot % SJ_WORD_BITS };
-    group.bits = slab->planes[group.word_index].available & (sj_low_mask(take_slots) << group.first_slot);
-    return group;
+    unsigned first_slot = index * fresh_slots;
+    unsigned slots = slab->slots - first_slot < fresh_slots ? slab->slots - first_slot : fresh_slots;
+    group->word_index = first_slot / SJ_WORD_BITS;
+    group->first_slot = first_slot % SJ_WORD_BITS;
+    group->slots = fresh_slots;
+    group->bits = sj_low_mask(slots) << group->first_slot;
 }
 
-/* The first rich group from the cursor on, else the fullest one. Returns how many slots it has. */
-static unsigned find_group(struct sj_slab *slab, const struct sj_size_class *size_class, struct sj_group *group)
+/* The first rich unit from the cursor on, else the fullest. Returns how many slots it has. */
+static unsigned find_unit(struct sj_slab *slab, const struct sj_take *how, struct sj_group *group)
 {
-    unsigned order = slab->cursor;
+    unsigned units = (slab->slots + how->unit_slots - 1) / how->unit_slots;
+    unsigned index = slab->cursor < units ? slab->cursor : 0;
     unsigned best_count = 0;
-    for (unsigned looked = 0; looked < slab->extent && best_count < size_class->rich_slots; looked++) {
-        struct sj_group candidate = group_at(slab, order, size_class->take_slots);
-        order = order + 1 < slab->extent ? order + 1 : 0;
-        unsigned count = sj_count_bits(candidate.bits);
-        if (count > best_count) {
-            best_count = count;
-            *group = candidate;
-            slab->cursor = (uint16_t)order;
-        }
+    for (unsigned looked = 0; looked < units; looked++) {
+        unsigned first_slot = index * how->unit_slots;
+        uint64_t bits = slab->planes[first_slot / SJ_WORD_BITS].available &
+                        (sj_low_mask(how->unit_slots) << (first_slot % SJ_WORD_BITS));
+        index = index + 1 < units ? index + 1 : 0;
+        unsigned count = bits != 0 ? sj_count_bits(bits) : 0;
+        if (count <= best_count)
+            continue;
+        best_count = count;
+        *group = (struct sj_group){ bits, first_slot / SJ_WORD_BITS, first_slot % SJ_WORD_BITS, how->unit_slots };
+        slab->cursor = (uint16_t)index;
+        if (count >= how->rich_slots)
+            break;
     }
     return best_count;
 }
 
-bool sj__slab_take(struct sj_slab *slab, size_t rest_bytes, bool rich_only, struct sj_group *group)
+bool sj__slab_take(struct sj_slab *slab, const struct sj_take *how, struct sj_group *group)
 {
-    const struct sj_size_class *size_class = &sj__size_classes[slab->class_index];
-    bool has_fresh = slab->extent < slab->groups;
-    bool too_young = (size_t)slab->extent * size_class->take_slots * slab->slot_bytes < rest_bytes;
-    unsigned count = has_fresh && too_young ? 0 : find_group(slab, size_class, group);
-    if (count < size_class->rich_slots && has_fresh) {
-        *group = group_at(slab, slab->extent++, size_class->take_slots);
+    bool has_fresh = slab->opened < slab->groups;
+    size_t opened_bytes = (size_t)slab->opened * sj__size_classes[slab->class_index].fresh_slots * slab->slot_bytes;
+    unsigned count = has_fresh && opened_bytes < how->rest_bytes ? 0 : find_unit(slab, how, group);
+    if (count < how->rich_slots && has_fresh) {
+        open_group(slab, group);
         count = sj_count_bits(group->bits);
-    }
-    if (count == 0 || (rich_only && count < size_class->rich_slots))
+    } else if (count == 0 || (how->rich_only && count < how->rich_slots)) {
         return false;
-    sj_word_clear(&slab->planes[group->word_index].available, group->bits);
+    } else {
+        sj_word_clear(&slab->planes[group->word_index].available, group->bits);
+    }
     slab->until_slow += (int32_t)count;
     return true;
 }

@@ -13,7 +13,8 @@
  *
  * The planes, for a slot:
  *     live       the program has it. Set at hand-out, cleared at free or at the fold of a remote free.
- *     available  it can be taken by the owner. A slot a thread has taken but not handed out is neither.
+ *     available  it can be taken by the owner. A slot a thread has taken but not handed out is neither, and so is one
+ *                that was never opened: a slab is opened group by group, no further than needed.
  *     dirty      it owes a scrub: free, and may hold old bytes. Not dirty and not live: it reads as zero.
  *     freed      it has been freed since the slab was opened. For the reports: tells a double free from a wild one.
  *
@@ -72,10 +73,10 @@ struct sj_slab {
     size_t first_granule;
     uint32_t slots;
     uint16_t words;
-    uint16_t groups;      /* groups of take_slots neighbours, the last may be smaller */
-    uint16_t first_group; /* where the slab began to be used; groups are counted from here, round the end */
-    uint16_t extent;      /* groups that have ever been taken: a slab is used no further than needed */
-    uint16_t cursor;      /* below extent: the group the next search begins at, longest without a take */
+    uint16_t groups;      /* groups of fresh_slots neighbours, the last may be smaller */
+    uint16_t first_group; /* the group that was opened first; the others follow, round the end */
+    uint16_t opened;      /* groups that have been opened */
+    uint16_t cursor;      /* the unit the next search begins at: the one longest without a take */
     bool clean_start; /* its pages were zero when it was opened */
 
     SJ_CACHE_ALIGNED struct sj_word planes[];
@@ -95,11 +96,20 @@ SJ_ALWAYS_INLINE void sj_slab_set_trigger(struct sj_slab *slab, uint32_t trigger
     slab->trigger = trigger;
 }
 
-/* A group of free slots, taken out of a slab: at most 64 neighbours. */
+/* Slots taken out of a slab: some of a word. */
 struct sj_group {
     uint64_t bits;
     unsigned word_index;
-    unsigned first_slot; /* within the word */
+    unsigned first_slot; /* of the neighbours, within the word */
+    unsigned slots;      /* how many neighbours these are: a power of two */
+};
+
+/* How slots are to be taken. */
+struct sj_take {
+    unsigned unit_slots;  /* neighbours taken at once for reuse: at most 64, a power of two */
+    unsigned rich_slots;  /* a unit with fewer is not taken while a fuller one is there */
+    size_t rest_bytes;    /* groups are opened before any is reused until they span this */
+    bool rich_only;       /* rather nothing than a poor unit */
 };
 
 /* Opens a slab of a class for `owner`. NULL if there is no memory. `accessible` false: its pages are made to fault. */
@@ -111,10 +121,9 @@ void sj__slab_close(struct sj_slab *slab);
 /* True if no slot is live and no remote bit is set. */
 bool sj__slab_is_idle(const struct sj_slab *slab);
 
-/* Takes the next group of available slots: of those used before, the one longest without a take, if it is rich (see
- * size_class.h) and all of them together span at least `rest_bytes`; else one never used, as long as there is one; else
- * the fullest. With `rich_only`, false if that is poor. */
-bool sj__slab_take(struct sj_slab *slab, size_t rest_bytes, bool rich_only, struct sj_group *group);
+/* Takes available slots: the first rich unit after the last one taken; else a group never opened, as long as there is
+ * one; else the fullest unit. False if there is nothing, or nothing rich enough. */
+bool sj__slab_take(struct sj_slab *slab, const struct sj_take *how, struct sj_group *group);
 
 /* Scrubs those of a group's slots that are dirty, in address order. Returns the bytes paid. */
 size_t sj__slab_pay(struct sj_slab *slab, const struct sj_group *group);

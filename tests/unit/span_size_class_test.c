@@ -106,9 +106,9 @@ static void span_size_class__slabs_hold_what_they_say(void)
         CHECK(size_class->slots >= 8);
         CHECK(size_class->words <= SJ_SLAB_MAX_WORDS);
         CHECK_EQ(size_class->words, (size_class->slots + SJ_WORD_BITS - 1) / SJ_WORD_BITS);
-        CHECK(sj_is_power_of_two(size_class->take_slots));
-        CHECK(size_class->take_slots >= 8 && size_class->take_slots <= SJ_WORD_BITS);
-        CHECK(size_class->rich_slots >= 1 && size_class->rich_slots <= size_class->take_slots);
+        CHECK(sj_is_power_of_two(size_class->fresh_slots) && sj_is_power_of_two(size_class->unit_slots));
+        CHECK(size_class->fresh_slots >= 8 && size_class->fresh_slots <= SJ_WORD_BITS);
+        CHECK(size_class->unit_slots >= 8 && size_class->unit_slots <= SJ_WORD_BITS);
     }
 }
 
