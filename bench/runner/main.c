@@ -16,6 +16,7 @@
 #include "runner/claims.h"
 #include "runner/markdown.h"
 #include "runner/report.h"
+#include "runner/results.h"
 #include "runner/rows.h"
 #include "runner/text.h"
 
@@ -70,6 +71,7 @@ static void main_report(const struct bench_session *session, const struct bench_
     bench_report_text(file, session, claims, floor);
     fclose(file);
     free(path);
+    bench_write_claims(session, claims);
     bench_write_markdown(session, claims);
 }
 

@@ -28,7 +28,7 @@ static const char OPTIONS_USAGE[] =
     "  --pairs N             pairs a workload, instead of as many as the budget allows\n"
     "  --sequential          stop a workload when the sign test's e-value reaches 20 for every arm\n"
     "  --seed N              of the order, the padding and {seed}; default random, printed\n"
-    "  --out DIR             write rows.jsonl, rows.csv, report.txt and tables in Markdown there\n"
+    "  --out DIR             write rows.jsonl, rows.csv, claims.jsonl, report.txt and tables in Markdown\n"
     "  --delta PERCENT       time differences that do not matter; default 1\n"
     "  --delta-rss PERCENT   memory differences that do not matter; default 2\n"
     "  --manifest FILE       list of workloads; default BIN/workloads.list\n"
@@ -217,7 +217,7 @@ static char *options_absolute(char *path, bool create)
 
 void bench_options_read(struct bench_options *options, int argc, char **argv)
 {
-    const char *bases[BENCH_BASES_MAX] = {NULL};
+    const char *bases[BENCH_BASES_MAX] = { NULL };
     options_default(options);
     options->command = options_command(argc, argv);
     int key;

@@ -30,7 +30,8 @@ static void report_opening(FILE *out, const struct bench_session *session, const
 {
     const struct bench_options *options = session->options;
     char *machine = bench_machine_line(session->machine);
-    fprintf(out, "command: %s\nseed:    %llu\nmachine: %s\n", options->command, (unsigned long long)options->seed,
+    /* With the seed at the end the line repeats the session: the last --seed wins. */
+    fprintf(out, "repeat:  %s --seed %llu\nmachine: %s\n", options->command, (unsigned long long)options->seed,
             machine);
     fprintf(out, "floor:   /bin/true %.1f ms wall, %.1f ms cpu, %.0f KiB; runs under %.0f ms are refused\n",
             1e3 * floor->wall_seconds, 1e3 * floor->cpu_seconds, floor->peak_rss_kib, 1e3 * options->least_seconds);
