@@ -1,37 +1,57 @@
 # SPDX-License-Identifier: MIT
 #
-# What: reads ctest's output and then its LastTest.log, and prints `N passed, N failed` as the last line.
-# Why this way: a test program that counts for itself ends its output with `N passed, N failed` and counts as what it
-# says; any other counts as one. The verdict is taken from ctest's output (the log calls skipped tests passed), what the
-# program said from the log.
+# What: reads the output of `ctest -V`; prints the last lines of each test that failed, the names of those skipped, and
+# `N passed, N failed` as the last line.
+# Why this way: a test program that counts for itself ends its output with such a line and counts as what it says; any
+# other counts as one. ctest's own log would do too, but a second ctest in the same folder overwrites it.
 
-FNR == 1 { file++ }
+BEGIN { keep = 40 }
 
-file == 1 && /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / {
-    name = $0
-    sub(/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: /, "", name)
-    sub(/ .*/, "", name)
-    verdict[name] = $0 ~ /\.\.\. *Passed/ ? "passed" : $0 ~ /\*\*\*Skipped/ ? "skipped" : "failed"
+/^[0-9]+: / {
+    number = $1 + 0
+    line = substr($0, length($1) + 2)
+    output[number, lines[number]++ % keep] = line
+    if (line ~ /^[0-9]+ passed, [0-9]+ failed$/) {
+        said[number] = 1
+        said_passed[number] = $2
+        said_failed[number] = $4
+    }
 }
 
-file == 2 && /^[0-9]+\/[0-9]+ Testing: / { name = $3 }
-file == 2 && /^[0-9]+ passed, [0-9]+ failed$/ { said[name] = 1; said_passed[name] = $1; said_failed[name] = $3 }
+/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / {
+    number = $0
+    sub(/^[^#]*#/, "", number)
+    name = number
+    sub(/^[0-9]+: /, "", name)
+    sub(/ .*/, "", name)
+    number += 0
+    verdict = $0 ~ /\.\.\. *Passed/ ? "passed" : $0 ~ /\*\*\*Skipped/ ? "skipped" : "failed"
+    if (verdict == "skipped") {
+        skipped++
+        printf "skipped: %s: %s\n", name, output[number, (lines[number] - 1) % keep]
+        next
+    }
+    bad = verdict == "failed"
+    if (number in said) {
+        passed += said_passed[number]
+        failed += said_failed[number]
+        if (said_failed[number] == 0)
+            failed += bad
+        else
+            bad = 1
+    } else {
+        passed += !bad
+        failed += bad
+    }
+    if (bad) {
+        print $0
+        from = lines[number] > keep ? lines[number] - keep : 0
+        for (i = from; i < lines[number]; i++)
+            print "    " output[number, i % keep]
+    }
+}
 
 END {
-    for (name in verdict) {
-        if (verdict[name] == "skipped") {
-            skipped++
-        } else if (name in said) {
-            passed += said_passed[name]
-            failed += said_failed[name]
-            if (verdict[name] == "failed" && said_failed[name] == 0)
-                failed++
-        } else if (verdict[name] == "passed") {
-            passed++
-        } else {
-            failed++
-        }
-    }
     if (skipped)
         printf "%d skipped\n", skipped
     printf "%d passed, %d failed\n", passed, failed

@@ -133,8 +133,11 @@ sj_step()
     local name=$1 log status=0 line started=$SECONDS passed=0 failed=0
     shift
     mkdir -p "$sj_top/build/check"
-    log=$sj_top/build/check/$name.log
+    # Written under a name of its own: another check may be running in this tree.
+    log=$(mktemp "$sj_top/build/check/.$name.XXXXXX")
     "$@" >"$log" 2>&1 || status=$?
+    mv "$log" "$sj_top/build/check/$name.log"
+    log=$sj_top/build/check/$name.log
     line=$(tail -n 1 "$log" | grep -E '^[0-9]+ passed, [0-9]+ failed$' || true)
     if [ "$status" = 77 ]; then
         sj_skipped=$((sj_skipped + 1))
@@ -163,11 +166,13 @@ sj_step()
 # program that counts for itself counts as what it says.
 sj_ctest()
 {
-    local dir=$sj_top/build/$1 labels=${2:-.} status=0
-    ctest --test-dir "$dir" -L "$labels" -j "$sj_jobs" --timeout "${SJ_TEST_TIMEOUT:-300}" --output-on-failure \
-        --no-tests=error >"$dir/ctest.log" 2>&1 || status=$?
-    cat "$dir/ctest.log"
-    awk -f "$sj_top/scripts/count-ctest.awk" "$dir/ctest.log" "$dir/Testing/Temporary/LastTest.log"
+    local dir=$sj_top/build/$1 labels=${2:-.} status=0 log
+    log=$(mktemp)
+    ctest --test-dir "$dir" -L "$labels" -j "$sj_jobs" --timeout "${SJ_TEST_TIMEOUT:-300}" -V --no-tests=error >"$log" 2>&1 ||
+        status=$?
+    if [ "$status" != 0 ]; then tail -n 3 "$log"; fi
+    awk -f "$sj_top/scripts/count-ctest.awk" "$log"
+    rm -f "$log"
     return "$status"
 }
 
