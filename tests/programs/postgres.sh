@@ -12,8 +12,7 @@ if [ "$(id -u)" = 0 ]; then
     need setpriv:util-linux
     id postgres >/dev/null 2>&1 || skip "running as root, and there is no user postgres"
     as=(setpriv --reuid postgres --regid postgres --clear-groups)
-    [ -r "$SJ_LIBRARY" ] && setpriv --reuid postgres --clear-groups test -r "$SJ_LIBRARY" ||
-        skip "the user postgres can't read $SJ_LIBRARY"
+    setpriv --reuid postgres --clear-groups test -r "$SJ_LIBRARY" || skip "the user postgres can't read $SJ_LIBRARY"
     chown postgres "$SJ_WORK"
 fi
 

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What: how much memory and how many system calls things cost: growth by realloc, a peak that is freed, large blocks
+ * that come and go, threads, consumers of other threads' blocks.
+ * Why this way: each measure is taken in a child process, so that one peak does not hide the next; the bounds are what
+ * users of other allocators found missing, with room for the harness itself.
+ */
+#include "unit/unit.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+enum { MIB = 1 << 20 };
+
+static long status_bytes(const char *key)
+{
+    static char text[8192];
+    int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t length = read(file, text, sizeof text - 1);
+    close(file);
+    text[length > 0 ? length : 0] = '\0';
+    const char *line = strstr(text, key);
+    return line != NULL ? strtol(line + strlen(key), NULL, 10) * 1024 : -1;
+}
+
+static long resident(void)
+{
+    return status_bytes("VmRSS:");
+}
+
+static long faults(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+
+static long mappings(void)
+{
+    static char text[1 << 16];
+    int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    long lines = 0;
+    for (ssize_t got; (got = read(file, text, sizeof text)) > 0;)
+        for (ssize_t i = 0; i < got; i++)
+            lines += text[i] == '\n';
+    close(file);
+    return lines;
+}
+
+/* Runs a measure in a child; its checks count as this test's. */
+static void in_child(void (*measure)(void))
+{
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(100);
+        measure();
+        _exit((int)unit_failed());
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    CHECK_EQ(status, 0);
+}
+
+static void double_to_256_mib(void)
+{
+    size_t size = 4096;
+    char *block = malloc(size);
+    for (; size < (size_t)256 * MIB; size *= 2) {
+        block = realloc(block, size * 2);
+        if (!CHECK(block != NULL))
+            return;
+        memset(block + size, 1, size);
+    }
+    long peak = status_bytes("VmHWM:");
+    unit_print("# peak %ld MiB for a block of 256 MiB\n", peak / MIB);
+    CHECK(peak <= 256L * MIB * 115 / 100);
+    free(block);
+}
+
+static void memory_growth__peaks_little_above_final_size_when_doubling(void)
+{
+    in_child(double_to_256_mib);
+}
+
+static void grow_in_pages(void)
+{
+    double start = unit_now_seconds();
+    char *block = NULL;
+    for (size_t size = 4096; size <= (size_t)64 * MIB; size += 4096) {
+        block = realloc(block, size);
+        if (!CHECK(block != NULL))
+            return;
+        block[size - 1] = 1;
+    }
+    unit_print("# 64 MiB in steps of 4 KiB: %.2f s, %ld faults\n", unit_now_seconds() - start, faults());
+    CHECK(faults() < 16384 * 4);
+    CHECK(unit_now_seconds() - start < 10);
+    free(block);
+}
+
+static void memory_growth__is_amortised_when_in_small_steps(void)
+{
+    in_child(grow_in_pages);
+}
+
+static void large_blocks_come_and_go(void)
+{
+    enum { ROUNDS = 100000, BLOCK_BYTES = 800000 };
+    for (int i = 0; i < 10; i++)
+        free(memset(malloc(BLOCK_BYTES), 1, BLOCK_BYTES));
+    long before = faults();
+    double start = unit_now_seconds();
+    for (int i = 0; i < ROUNDS; i++) {
+        char *block = malloc(BLOCK_BYTES);
+        for (size_t at = 0; at < BLOCK_BYTES; at += 65536)
+            block[at] = 1;
+        free(block);
+    }
+    unit_print("# %d large blocks: %.2f s, %ld faults\n", (int)ROUNDS, unit_now_seconds() - start, faults() - before);
+    CHECK(faults() - before < ROUNDS / 10);
+}
+
+static void memory_large_blocks__do_not_thrash_when_they_come_and_go(void)
+{
+    in_child(large_blocks_come_and_go);
+}
+
+/* A large block may not be rounded up to a power of two. */
+static void odd_large_block(void)
+{
+    size_t size = 5 * MIB + 1;
+    char *block = malloc(size);
+    CHECK(malloc_usable_size(block) < size + 8192);
+    free(block);
+}
+
+static void memory_large_block__takes_its_pages_only(void)
+{
+    in_child(odd_large_block);
+}
+
+/* After a peak of small blocks is freed, further work lets the process shrink, without trim. */
+static void shrink_after_peak(void)
+{
+    enum { BLOCKS = 200000, BLOCK_BYTES = 1000 };
+    static void *blocks[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++)
+        blocks[i] = memset(malloc(BLOCK_BYTES), 1, BLOCK_BYTES);
+    long peak = resident();
+    for (int i = 0; i < BLOCKS; i++)
+        free(blocks[i]);
+    malloc_trim(0);
+    long after = resident();
+    unit_print("# %ld MiB at the peak, %ld MiB after it\n", peak / MIB, after / MIB);
+    CHECK(after < peak / 8);
+}
+
+static void memory_peak__is_given_back_when_trimmed(void)
+{
+    in_child(shrink_after_peak);
+}
+
+static void *idle_thread(void *barrier)
+{
+    free(malloc(100));
+    pthread_barrier_wait(barrier);
+    pthread_barrier_wait(barrier);
+    return NULL;
+}
+
+/* One mapping (besides its stack and the guard of it) and 32 KiB of resident memory a thread (and its stack's pages). */
+static void many_idle_threads(void)
+{
+    enum { THREADS = 200, STACK_RESIDENT = 16384 };
+    static pthread_t threads[THREADS];
+    pthread_barrier_t barrier;
+    free(malloc(100));
+    long maps = mappings(), before = resident();
+    pthread_barrier_init(&barrier, NULL, THREADS + 1);
+    for (int i = 0; i < THREADS; i++)
+        if (!CHECK(pthread_create(&threads[i], NULL, idle_thread, &barrier) == 0))
+            return;
+    pthread_barrier_wait(&barrier);
+    long bytes = (resident() - before) / THREADS;
+    long each = (mappings() - maps) * 100 / THREADS;
+    unit_print("# a thread: %ld bytes, %ld/100 mappings, its stack in both\n", bytes, each);
+    CHECK(bytes < 32768 + STACK_RESIDENT);
+    CHECK(each <= 300);
+    pthread_barrier_wait(&barrier);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void memory_threads__cost_little_when_idle(void)
+{
+    in_child(many_idle_threads);
+}
+
+static void *free_all(void *argument)
+{
+    void **blocks = argument;
+    for (int i = 0; i < 10000; i++)
+        free(blocks[i]);
+    return NULL;
+}
+
+/* This thread only makes, another one only frees: about 10 MB live at most. */
+static void one_makes_another_frees(void)
+{
+    static void *blocks[10000];
+    long warm = 0;
+    for (int round = 0; round < 60; round++) {
+        pthread_t thread;
+        for (int i = 0; i < 10000; i++)
+            blocks[i] = memset(malloc(1000), 1, 1000);
+        if (!CHECK(pthread_create(&thread, NULL, free_all, blocks) == 0))
+            return;
+        pthread_join(thread, NULL);
+        if (round == 1)
+            warm = resident();
+    }
+    unit_print("# %ld MiB after two rounds, %ld MiB after sixty\n", warm / MIB, resident() / MIB);
+    CHECK(resident() < warm + warm / 2);
+}
+
+static void memory_consumer__makes_nothing_grow(void)
+{
+    in_child(one_makes_another_frees);
+}
+
+/* Sizes that wander: what is free in one class must not be lost to the others. */
+static void sizes_that_wander(void)
+{
+    enum { BLOCKS = 20000, SIZES = 40 };
+    static void *blocks[BLOCKS];
+    long worst = 0;
+    for (int round = 0; round < SIZES; round++) {
+        size_t size = 64 + (size_t)round * 100;
+        for (int i = 0; i < BLOCKS; i++)
+            blocks[i] = memset(malloc(size), 1, size);
+        for (int i = 0; i < BLOCKS; i++)
+            free(blocks[i]);
+        worst = resident() > worst ? resident() : worst;
+    }
+    unit_print("# %ld MiB at most, %d MiB live at most\n", worst / MIB, BLOCKS * (64 + SIZES * 100) / MIB);
+    CHECK(worst < 2L * BLOCKS * (64 + SIZES * 100));
+}
+
+static void memory_classes__share_memory_when_sizes_wander(void)
+{
+    in_child(sizes_that_wander);
+}
+
+int main(int argc, char **argv)
+{
+    unit_begin(argc, argv);
+    RUN(memory_growth__peaks_little_above_final_size_when_doubling);
+    RUN(memory_growth__is_amortised_when_in_small_steps);
+    RUN(memory_large_blocks__do_not_thrash_when_they_come_and_go);
+    RUN(memory_large_block__takes_its_pages_only);
+    RUN(memory_peak__is_given_back_when_trimmed);
+    RUN(memory_threads__cost_little_when_idle);
+    RUN(memory_consumer__makes_nothing_grow);
+    RUN(memory_classes__share_memory_when_sizes_wander);
+    return unit_end();
+}
