@@ -92,6 +92,9 @@ int main(int argc, char **argv)
 
     struct bench_session session = { .options = &options, .machine = &machine, .began_seconds = bench_now_seconds() };
     session.launcher = bench_format("%s/launcher", options.bin);
+    /* One more than a unanimous claim needs, or the default. */
+    size_t for_all = lab_holm_blocks(manifest.count, options.confidence) + 1;
+    session.least_blocks = for_all > LAB_BLOCKS_MIN ? for_all : LAB_BLOCKS_MIN;
     lab_random_seed(&session.random, options.seed);
     bench_machine_read(&machine);
     char *scratch = main_make_scratch();

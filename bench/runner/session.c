@@ -270,6 +270,7 @@ static void session_plan(struct bench_session *session, struct bench_result *res
                                     .block_seconds = block_seconds,
                                     .budget_seconds = budget_seconds,
                                     .asked_blocks = (options->pairs + 1) / 2,
+                                    .least_blocks = session->least_blocks,
                                     .confidence = options->confidence };
     facts.spread = session_spread(result, &facts.freedom);
     result->plan = lab_plan_session(&facts);
@@ -352,7 +353,7 @@ void bench_measure(struct bench_session *session, struct bench_workload *workloa
             return;
         }
         result->blocks++;
-        if (options->sequential && result->blocks >= LAB_BLOCKS_MIN)
+        if (options->sequential && result->blocks >= session->least_blocks)
             result->stopped_early = session_decided(session, result);
     }
 }

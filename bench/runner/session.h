@@ -58,7 +58,8 @@ struct bench_session {
     struct lab_random random;
     char *launcher;
     double began_seconds;
-    FILE *json; /* rows as they come; may be NULL */
+    size_t least_blocks; /* so many workloads need more blocks for a claim to survive the correction */
+    FILE *json;          /* rows as they come; may be NULL */
     FILE *csv;
 };
 

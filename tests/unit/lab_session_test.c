@@ -37,7 +37,7 @@ static const struct world quiet_world = { .noise = 1 };
 
 static struct lab_settings settings(void)
 {
-    return (struct lab_settings){ .confidence = 0.95, .delta = 0.01, .resamples = 400, .seed = unit_state.seed };
+    return (struct lab_settings){ .confidence = 0.95, .delta = 0.01, .resamples = 200, .seed = unit_state.seed };
 }
 
 static double world_value(const struct world *world, size_t arm, double when, double place, double recorded)

@@ -171,6 +171,8 @@ static void lab_family__holm_by_hand(void)
     double p[] = { 0.01, 0.04, 0.03, 0.005 };
     lab_holm_adjust(p, 4);
     CHECK(near(p[0], 0.03, 1e-12) && near(p[1], 0.06, 1e-12) && near(p[2], 0.06, 1e-12) && near(p[3], 0.02, 1e-12));
+    CHECK_EQ(lab_holm_blocks(1, 0.95), 6);
+    CHECK_EQ(lab_holm_blocks(37, 0.95), 11);
     double high[] = { 0.9, 0.8 };
     lab_holm_adjust(high, 2);
     CHECK(near(high[0], 1, 0) && near(high[1], 1, 0));
@@ -287,6 +289,8 @@ static void lab_design__the_plan_keeps_to_the_budget_and_to_ten(void)
     facts.budget_seconds = -5;
     plan = lab_plan_session(&facts);
     CHECK(plan.blocks == LAB_BLOCKS_MIN && plan.over_budget);
+    facts.least_blocks = 12;
+    CHECK_EQ(lab_plan_session(&facts).blocks, 12);
     facts.asked_blocks = 3;
     CHECK_EQ(lab_plan_session(&facts).blocks, 3);
 }

@@ -27,12 +27,13 @@ struct lab_plan lab_plan_session(const struct lab_plan_facts *facts)
     } else {
         double affordable = facts->block_seconds > 0 ? facts->budget_seconds / facts->block_seconds : LAB_BLOCKS_MAX;
         affordable = affordable > 0 ? affordable : 0; /* the warm-up may have used up the budget */
+        size_t least = facts->least_blocks > LAB_BLOCKS_MIN ? facts->least_blocks : LAB_BLOCKS_MIN;
         size_t most = affordable < LAB_BLOCKS_MAX ? (size_t)affordable : LAB_BLOCKS_MAX;
-        plan.over_budget = most < LAB_BLOCKS_MIN;
-        plan.blocks = plan.over_budget ? LAB_BLOCKS_MIN
-                                       : lab_blocks_for_effect(spread, facts->wanted_effect, facts->confidence, most);
-        if (plan.blocks < LAB_BLOCKS_MIN)
-            plan.blocks = LAB_BLOCKS_MIN;
+        plan.over_budget = most < least;
+        plan.blocks =
+            plan.over_budget ? least : lab_blocks_for_effect(spread, facts->wanted_effect, facts->confidence, most);
+        if (plan.blocks < least)
+            plan.blocks = least;
     }
     plan.visible_effect = lab_visible_from_spread(spread, plan.blocks, facts->confidence);
     return plan;

@@ -7,7 +7,7 @@
  * blocks is fixed before the first measured one: looking and stopping when it looks good has 17 % false alarms.
  *
  * Invariants: a block names each arm once in its first half and once in its second; the plan never asks for fewer than
- * LAB_BLOCKS_MIN blocks by itself.
+ * the given least number of blocks by itself.
  *
  * Concurrency: the generator is the caller's.
  */
@@ -30,6 +30,7 @@ struct lab_plan_facts {
     double block_seconds;  /* duration of one block */
     double budget_seconds; /* for all blocks */
     size_t asked_blocks;   /* 0, or what the user fixed */
+    size_t least_blocks;   /* at least LAB_BLOCKS_MIN is taken */
     double confidence;
 };
 

@@ -39,6 +39,17 @@ void lab_holm_adjust(double *p, size_t count)
     free(taken);
 }
 
+size_t lab_holm_blocks(size_t claims, double confidence)
+{
+    size_t blocks = 1;
+    double p = 1; /* of `blocks` signs that all agree */
+    while (p * (double)claims > 1 - confidence) {
+        blocks++;
+        p /= 2;
+    }
+    return blocks;
+}
+
 struct lab_summary lab_summarise(const double *logs, size_t count, double confidence)
 {
     struct lab_summary summary = { .workloads = count, .interval = { 0, INFINITY } };

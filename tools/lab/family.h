@@ -21,6 +21,9 @@
 /* Replaces each p by Holm's adjusted p. */
 void lab_holm_adjust(double *p, size_t count);
 
+/* The fewest blocks of which a unanimous sign test survives Holm among this many claims. */
+size_t lab_holm_blocks(size_t claims, double confidence);
+
 struct lab_summary {
     size_t workloads;
     double ratio;                 /* geometric mean of head / base */
