@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: the names that glibc's libc exports for malloc beyond those of family.c.
+ *
+ * Why this way: see family.c. Their types are glibc's too. The second names are functions and no aliases, since an
+ * alias must stand in one file with what it names.
+ *
+ * Invariants: a check compares the exported list with libc's.
+ *
+ * Concurrency: as scrubjay.h.
+ */
+#include "front/api.h"
+#include "front/entry.h"
+#include "front/names.h"
+#include "front/summary.h"
+#include "scrubjay.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char sj__names_of_libc = 'g';
+
+void *pvalloc(size_t size);
+void cfree(void *block);
+
+/* By name: family.c comes along out of the archive, and a block of another malloc that comes first goes back to it. */
+SJ_EXPORT void cfree(void *block)
+{
+    free(block);
+}
+
+SJ_EXPORT void *pvalloc(size_t size)
+{
+    return sj__api_pvalloc(size);
+}
+
+SJ_EXPORT int malloc_trim(size_t pad)
+{
+    return sj_malloc_trim(pad);
+}
+
+/* Every parameter is accepted; none has a meaning here yet, and none can make the program fail. */
+SJ_EXPORT int mallopt(int parameter, int value)
+{
+    (void)parameter;
+    (void)value;
+    return 1;
+}
+
+SJ_EXPORT struct mallinfo2 mallinfo2(void)
+{
+    struct mallinfo2 info;
+    struct sj_stats stats;
+    memset(&info, 0, sizeof info);
+    if (sj_stats_read(&stats) != 0)
+        return info;
+    info.arena = stats.slab_bytes + stats.free_held_bytes;
+    info.ordblks = stats.slabs;
+    info.hblks = stats.large_live_blocks;
+    info.hblkhd = stats.large_live_bytes;
+    info.uordblks = stats.live_bytes - stats.large_live_bytes;
+    info.fordblks = info.arena - info.uordblks;
+    info.keepcost = stats.free_held_bytes;
+    return info;
+}
+
+/* mallinfo is deprecated for its callers, not for those who must provide it. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+static int clamp(size_t value)
+{
+    return value > INT_MAX ? INT_MAX : (int)value;
+}
+
+SJ_EXPORT struct mallinfo mallinfo(void)
+{
+    struct mallinfo2 wide = mallinfo2();
+    return (struct mallinfo){
+        .arena = clamp(wide.arena),
+        .ordblks = clamp(wide.ordblks),
+        .hblks = clamp(wide.hblks),
+        .hblkhd = clamp(wide.hblkhd),
+        .uordblks = clamp(wide.uordblks),
+        .fordblks = clamp(wide.fordblks),
+        .keepcost = clamp(wide.keepcost),
+    };
+}
+
+SJ_EXPORT void malloc_stats(void)
+{
+    if (sj__start())
+        sj__summary_print();
+}
+
+/* glibc's format, as far as the words fit. */
+SJ_EXPORT int malloc_info(int options, FILE *stream)
+{
+    struct sj_stats stats;
+    if (options != 0)
+        return EINVAL;
+    if (sj_stats_read(&stats) != 0)
+        return ENOMEM;
+    (void)fprintf(stream,
+                  "<malloc version=\"1\">\n"
+                  "<heap nr=\"0\">\n<sizes>\n</sizes>\n"
+                  "<total type=\"fast\" count=\"0\" size=\"0\"/>\n"
+                  "<total type=\"rest\" count=\"%" PRIu64 "\" size=\"%" PRIu64 "\"/>\n"
+                  "<system type=\"current\" size=\"%" PRIu64 "\"/>\n"
+                  "</heap>\n"
+                  "<total type=\"rest\" count=\"%" PRIu64 "\" size=\"%" PRIu64 "\"/>\n"
+                  "<total type=\"mmap\" count=\"%" PRIu64 "\" size=\"%" PRIu64 "\"/>\n"
+                  "<system type=\"current\" size=\"%" PRIu64 "\"/>\n"
+                  "</malloc>\n",
+                  stats.slabs, stats.slab_bytes - (stats.live_bytes - stats.large_live_bytes), stats.slab_bytes,
+                  stats.slabs, stats.slab_bytes - (stats.live_bytes - stats.large_live_bytes), stats.large_live_blocks,
+                  stats.large_live_bytes, stats.slab_bytes + stats.large_live_bytes + stats.free_held_bytes);
+    return 0;
+}
+
+/* ---- glibc's second names --------------------------------------------------------------------------------------- */
+
+void *__libc_malloc(size_t size);
+void __libc_free(void *block);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *block, size_t size);
+void *__libc_reallocarray(void *block, size_t count, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+void *__libc_valloc(size_t size);
+void *__libc_pvalloc(size_t size);
+struct mallinfo __libc_mallinfo(void);
+int __libc_mallopt(int parameter, int value);
+int __posix_memalign(void **block, size_t alignment, size_t size);
+
+SJ_EXPORT void *__libc_malloc(size_t size)
+{
+    return sj__entry_malloc(size);
+}
+
+SJ_EXPORT void __libc_free(void *block)
+{
+    sj__entry_free(block);
+}
+
+SJ_EXPORT void *__libc_calloc(size_t count, size_t size)
+{
+    return sj__entry_calloc(count, size);
+}
+
+SJ_EXPORT void *__libc_realloc(void *block, size_t size)
+{
+    return sj__entry_realloc(block, size);
+}
+
+SJ_EXPORT void *__libc_reallocarray(void *block, size_t count, size_t size)
+{
+    return sj_reallocarray(block, count, size);
+}
+
+SJ_EXPORT void *__libc_memalign(size_t alignment, size_t size)
+{
+    return sj_memalign(alignment, size);
+}
+
+SJ_EXPORT int __posix_memalign(void **block, size_t alignment, size_t size)
+{
+    return sj_posix_memalign(block, alignment, size);
+}
+
+SJ_EXPORT void *__libc_valloc(size_t size)
+{
+    return sj__api_valloc(size);
+}
+
+SJ_EXPORT void *__libc_pvalloc(size_t size) SJ_SECOND_NAME_OF(pvalloc);
+SJ_EXPORT struct mallinfo __libc_mallinfo(void) SJ_SECOND_NAME_OF(mallinfo);
+SJ_EXPORT int __libc_mallopt(int parameter, int value) SJ_SECOND_NAME_OF(mallopt);

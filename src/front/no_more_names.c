@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: nothing: for a libc, such as musl, that has no names for malloc beyond those of family.c. See front/names.h.
+ */
+#include "front/names.h"
+
+const char sj__names_of_libc = '-';
