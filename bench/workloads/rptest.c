@@ -9,12 +9,16 @@
  *
  * Invariants: the first word of a block is its size; sizes born and sizes that died add up to the same.
  *
- * Concurrency: a thread's list of foreign bursts is a lock-free stack that is only pushed to and taken whole.
+ * Concurrency: a thread's list of foreign bursts is a lock-free stack that is only pushed to and taken whole. Nobody pushes
+ * on a long list while its owner still works, else the heap would be as large as the scheduler is unfair; who waits empties
+ * its own list meanwhile, so two threads cannot wait for each other.
  */
 #include "common.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -26,6 +30,7 @@ enum {
     MAKE_STRIDE = 31,
     FREE_STRIDE = 37,
     FOREIGN_EVERY = 2,
+    INBOX_BURSTS = 64,
 };
 
 struct burst {
@@ -36,6 +41,8 @@ struct burst {
 
 struct worker {
     _Atomic(struct burst *) inbox;
+    atomic_size_t inbox_bursts;
+    atomic_bool finished;
     struct worker *all;
     size_t index;
     size_t threads;
@@ -78,6 +85,7 @@ static void block_drop(struct worker *worker, uint32_t *block)
 
 static void inbox_push(struct worker *worker, struct burst *burst)
 {
+    atomic_fetch_add_explicit(&worker->inbox_bursts, 1, memory_order_relaxed);
     struct burst *head = atomic_load_explicit(&worker->inbox, memory_order_relaxed);
     do {
         burst->next = head;
@@ -95,8 +103,15 @@ static void inbox_empty(struct worker *worker)
         }
         free(burst->blocks);
         free(burst);
+        atomic_fetch_sub_explicit(&worker->inbox_bursts, 1, memory_order_relaxed);
         burst = next;
     }
+}
+
+static bool inbox_is_full(struct worker *worker)
+{
+    return atomic_load_explicit(&worker->inbox_bursts, memory_order_relaxed) >= INBOX_BURSTS &&
+           !atomic_load_explicit(&worker->finished, memory_order_relaxed);
 }
 
 /* Fills a burst and gives it to the threads in turn, oneself left out where there is another. */
@@ -111,6 +126,10 @@ static void burst_send(struct worker *worker, size_t turn)
     burst->blocks = bench_allocate(burst->count * sizeof burst->blocks[0]);
     for (size_t i = 0; i < burst->count; i++) {
         burst->blocks[i] = block_make(worker);
+    }
+    while (inbox_is_full(&worker->all[to])) {
+        inbox_empty(worker);
+        sched_yield();
     }
     inbox_push(&worker->all[to], burst);
 }
@@ -140,6 +159,7 @@ static void *work(void *argument)
             burst_send(worker, loop / FOREIGN_EVERY);
         }
     }
+    atomic_store_explicit(&worker->finished, true, memory_order_relaxed);
     pthread_barrier_wait(worker->all_pushed);
     inbox_empty(worker);
     for (size_t i = 0; i < HELD; i++) {
