@@ -168,7 +168,7 @@ static void free_judged(const struct sj_judgement *judgement, void *block, struc
         return;
     }
     enter(asker);
-    bool was_live = sj__large_free(policy_in_force(), judgement->large);
+    bool was_live = sj__large_free(policy_in_force(), judgement->large, block);
     leave();
     if (!was_live)
         sj__judge_report_double_free(judgement, block, asker, "two threads freed it at the same time");

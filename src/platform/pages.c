@@ -348,6 +348,9 @@ bool sj__pages_unguard(void *address, size_t bytes)
         return true;
     if (!sj__pages_unprotect(address, bytes))
         return false;
+    /* A marker whose removal is refused outlives that: a filter on system calls may have come after the start. */
+    if (pages_markers && !by_marker && !pages_is_readable(address))
+        return false;
     if (sj_load_relaxed_size(&pages_protected_guards) > 0)
         (void)sj_fetch_sub_relaxed_size(&pages_protected_guards, 1);
     return true;

@@ -75,7 +75,7 @@ static void note_guard(bool made)
 
 static void guard_front(const struct sj_policy *policy, struct sj_large *large)
 {
-    if (policy->guard < SJ_GUARD_LARGE || large->start == granules_start(large))
+    if (policy->guard < SJ_GUARD_LARGE || large->guarded_front || large->start == granules_start(large))
         return;
     large->guarded_front = sj__pages_guard(large->start - sj__page_bytes(), sj__page_bytes());
     note_guard(large->guarded_front);
@@ -84,7 +84,7 @@ static void guard_front(const struct sj_policy *policy, struct sj_large *large)
 static void guard_back(const struct sj_policy *policy, struct sj_large *large)
 {
     char *end = large->start + large->usable_bytes;
-    if (policy->guard < SJ_GUARD_LARGE || end == granules_end(large))
+    if (policy->guard < SJ_GUARD_LARGE || large->guarded_back || end == granules_end(large))
         return;
     large->guarded_back = sj__pages_guard(end, sj__page_bytes());
     note_guard(large->guarded_back);
@@ -99,17 +99,14 @@ static bool lift_guard_back(struct sj_large *large)
     return true;
 }
 
-/* Makes all pages of the block's granules accessible again. False: the kernel refused, and they can't be reused. */
+/* Makes all pages of the block's granules accessible again. False: some may still fault; their flags stay set. */
 static bool lift_guards(struct sj_large *large)
 {
-    bool lifted = !large->guarded_front || sj__pages_unguard(large->start - sj__page_bytes(), sj__page_bytes());
-    large->guarded_front = 0;
-    lifted &= lift_guard_back(large);
-    large->guarded_back = 0;
+    if (large->guarded_front)
+        large->guarded_front = !sj__pages_unguard(large->start - sj__page_bytes(), sj__page_bytes());
     if (large->unusable)
-        lifted &= sj__pages_unguard(large->start, large->usable_bytes);
-    large->unusable = 0;
-    return lifted || sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT);
+        large->unusable = !sj__pages_unguard(large->start, large->usable_bytes);
+    return lift_guard_back(large) && !large->guarded_front && !large->unusable;
 }
 
 static void publish(struct sj_large *large)
@@ -124,11 +121,11 @@ static void withdraw(struct sj_large *large)
     sj_window_set(sj_window_granule(large->start), sj__window_freed);
 }
 
-/* Room needed before and behind a block, in bytes, besides the block itself. */
+/* Room needed before and behind a block, in bytes, besides the block itself. Granules are aligned to their size. */
 static size_t lead_bytes(const struct sj_policy *policy, size_t alignment)
 {
     if (policy->guard < SJ_GUARD_LARGE)
-        return 0;
+        return alignment > SJ_GRANULE_BYTES ? alignment - SJ_GRANULE_BYTES : 0;
     return alignment > sj__page_bytes() ? alignment : sj__page_bytes();
 }
 
@@ -159,17 +156,15 @@ static size_t granules_for(size_t bytes)
 static bool take_place(const struct sj_policy *policy, struct sj_large *large, size_t alignment,
                        enum sj_run_content *content)
 {
-    size_t lead = lead_bytes(policy, alignment);
-    size_t over = alignment > SJ_GRANULE_BYTES ? alignment - SJ_GRANULE_BYTES : 0;
     size_t bytes;
-    if (!sj_checked_add(large->usable_bytes, lead + tail_bytes(policy), &bytes) || !sj_checked_add(bytes, over, &bytes) ||
+    if (!sj_checked_add(large->usable_bytes, lead_bytes(policy, alignment) + tail_bytes(policy), &bytes) ||
         bytes > SJ_MAX_REQUEST_BYTES)
         return false;
     large->granules = granules_for(bytes);
     if (!sj__run_take(large->granules, &large->first_granule, content))
         return false;
     char *base = granules_start(large);
-    uintptr_t start = sj_round_up((uintptr_t)base + (lead != 0 ? sj__page_bytes() : 0), alignment);
+    uintptr_t start = sj_round_up((uintptr_t)base + tail_bytes(policy), alignment);
     large->start = base + (start - (uintptr_t)base);
     size_t front = sj_window_granule(large->start - tail_bytes(policy));
     size_t back = sj_window_granule(large->start + large->usable_bytes + tail_bytes(policy) - 1) + 1;
@@ -195,7 +190,7 @@ void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t
         return NULL;
     }
     large->slack_dirty = content == SJ_RUN_DIRTY;
-    large->moved = 0;
+    large->moved = large->guarded_front = large->guarded_back = 0;
     if (content == SJ_RUN_DIRTY && (zero || policy->scrub != SJ_SCRUB_OFF))
         (void)zero_pages(large->start, usable_bytes);
     guard_front(policy, large);
@@ -222,15 +217,18 @@ static enum sj_run_content content_after_free(const struct sj_policy *policy, st
     return large->slack_dirty ? SJ_RUN_DIRTY : content;
 }
 
-bool sj__large_free(const struct sj_policy *policy, struct sj_large *large)
+bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, const void *block)
 {
-    if (sj_exchange_acq_rel_u32(&large->live, 0) == 0) /* pairs with itself in the other thread */
+    /* Pairs with itself in the other thread. If that was so much faster that the record serves another block by now, it
+     * is the other block that is no longer live, but the caller's report ends the process. */
+    if (sj_exchange_acq_rel_u32(&large->live, 0) == 0 || large->start != block)
         return false;
     withdraw(large);
     sj_store_relaxed_u32(&large->span.kind, SJ_SPAN_FREED);
     (void)sj_fetch_add_relaxed_u64(&freed_blocks, 1);
     (void)sj_fetch_add_relaxed_u64(&freed_bytes, large->usable_bytes);
-    bool accessible = lift_guards(large);
+    bool accessible =
+        lift_guards(large) || sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT);
     if (accessible) /* else its granules are lost to the allocator, which is better than handing out pages that fault */
         sj__run_give(large->first_granule, large->granules, content_after_free(policy, large));
     record_put(large);
@@ -247,11 +245,26 @@ static void count_resize(size_t old_bytes, size_t new_bytes)
         (void)sj_fetch_add_relaxed_u64(&freed_bytes, old_bytes - new_bytes);
 }
 
-/* What the block loses at its end reads as zero when it is next handed out. */
-static void cut_pages(char *start, size_t bytes)
+/* Gives up the pages from `usable_bytes` on, and the granules that are not needed any more. What is given up reads as
+ * zero when it is next handed out. */
+static void cut(const struct sj_policy *policy, struct sj_large *large, size_t usable_bytes)
 {
-    if (!sj__pages_release(start, bytes))
-        memset(start, 0, bytes);
+    char *end = large->start + usable_bytes;
+    size_t cut_bytes = large->usable_bytes - usable_bytes;
+    bool released = sj__pages_release(end, (size_t)(granules_end(large) - end));
+    if (!released)
+        memset(end, 0, cut_bytes);
+    (void)sj_fetch_add_relaxed_u64(released ? &released_bytes : &scrubbed_bytes, cut_bytes);
+    large->usable_bytes = usable_bytes;
+    size_t kept_end = sj_window_granule(end + tail_bytes(policy) - 1) + 1;
+    size_t surplus = large->first_granule + large->granules - kept_end;
+    if (surplus == 0)
+        return;
+    /* As in content_after_free; if refused they stay with the block. */
+    if (large->moved && !sj__window_renew(sj_window_address(kept_end), surplus << SJ_GRANULE_SHIFT))
+        return;
+    enum sj_run_content unreleased = large->slack_dirty ? SJ_RUN_DIRTY : SJ_RUN_ZERO;
+    trim(large, large->first_granule, kept_end, released ? SJ_RUN_EMPTY : unreleased);
 }
 
 /* Sets the size within the granules held; what is cut off is scrubbed or given back. False: the guard behind the block
@@ -263,7 +276,7 @@ static bool set_size(const struct sj_policy *policy, struct sj_large *large, siz
         if (!lift_guard_back(large))
             return false;
         if (usable_bytes < old_bytes)
-            cut_pages(large->start + usable_bytes, old_bytes - usable_bytes);
+            cut(policy, large, usable_bytes);
         else if (large->slack_dirty && policy->scrub != SJ_SCRUB_OFF)
             (void)zero_pages(large->start + old_bytes, usable_bytes - old_bytes);
         large->usable_bytes = usable_bytes;
@@ -294,8 +307,8 @@ static bool extend(const struct sj_policy *policy, struct sj_large *large, size_
 /* Moves the pages to a larger place. The old place is left empty. */
 static bool move(const struct sj_policy *policy, struct sj_large *large, size_t usable_bytes)
 {
-    struct sj_large place = { .usable_bytes = usable_bytes + usable_bytes / GROWTH_FRACTION / SJ_GRANULE_BYTES *
-                                                                 SJ_GRANULE_BYTES };
+    struct sj_large place = { .usable_bytes =
+                                  usable_bytes + usable_bytes / GROWTH_FRACTION / SJ_GRANULE_BYTES * SJ_GRANULE_BYTES };
     enum sj_run_content content;
     size_t page_bytes = sj__page_bytes();
     if (!take_place(policy, &place, page_bytes, &content)) {
@@ -304,8 +317,11 @@ static bool move(const struct sj_policy *policy, struct sj_large *large, size_t 
             return false;
     }
     size_t old_bytes = large->usable_bytes;
-    if (!lift_guards(large) || !sj__pages_move(large->start, old_bytes, place.start, old_bytes)) {
-        sj__run_give(place.first_granule, place.granules, content);
+    bool lifted = lift_guards(large);
+    if (!lifted || !sj__pages_move(large->start, old_bytes, place.start, old_bytes)) {
+        /* A move that fails may have unmapped its target. */
+        if (!lifted || sj__window_renew(place.start, old_bytes))
+            sj__run_give(place.first_granule, place.granules, content);
         guard_front(policy, large);
         guard_back(policy, large);
         return false;
@@ -320,7 +336,7 @@ static bool move(const struct sj_policy *policy, struct sj_large *large, size_t 
     large->moved = 1;
     publish(large);
     guard_front(policy, large); /* the one behind is set with the size */
-    if (whole) /* else a hole is left in the window: address space lost, nothing more */
+    if (whole)                  /* else a hole is left in the window: address space lost, nothing more */
         sj__run_give(old_first, old_granules, SJ_RUN_EMPTY);
     return true;
 }

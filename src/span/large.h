@@ -44,8 +44,8 @@ struct sj_large {
  * block shows old bytes). NULL if there is no memory. */
 void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t alignment, bool zero);
 
-/* Frees the block that `large` was found to be. False if it was not live. */
-bool sj__large_free(const struct sj_policy *policy, struct sj_large *large);
+/* Frees the block that starts at `block` and that `large` was found to be. False if it was not live any more. */
+bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, const void *block);
 
 /* Bytes that the program may use. */
 size_t sj__large_usable(const struct sj_large *large);

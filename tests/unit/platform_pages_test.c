@@ -284,6 +284,31 @@ static void platform_pages__guard_is_by_mprotect_when_kernel_has_no_markers(void
     start_on(NULL);
 }
 
+/* A filter on system calls that comes after the start may refuse what was there before. */
+static void platform_pages__unguard_fails_when_a_marker_cannot_be_removed(void)
+{
+    start_on(NULL);
+    size_t page = sj__page_bytes();
+    char *base = map_pages(3);
+
+    REQUIRE(base != NULL);
+    if (!sj__pages_have_guard_markers())
+        SKIP("this kernel has no guard markers");
+    CHECK(sj__pages_guard(base + page, page));
+    sj__pages_set_source(&without_markers);
+    CHECK(!sj__pages_unguard(base + page, page));
+    CHECK(touching_faults(base + page, false));
+    CHECK_EQ(sj__pages_protected_guards(), 0);
+    CHECK(sj__pages_guard(base, page)); /* by mprotect now */
+    CHECK(sj__pages_unguard(base, page));
+    base[0] = 1;
+    sj__pages_set_source(NULL);
+    CHECK(sj__pages_unguard(base + page, page));
+    base[page] = 1;
+    CHECK(sj__pages_unmap(base, 3 * page));
+    start_on(NULL);
+}
+
 static void platform_pages__guards_by_mprotect_stop_at_their_budget(void)
 {
     start_on(&without_markers);
@@ -449,6 +474,7 @@ int main(int argc, char **argv)
     RUN(platform_pages__move_keeps_contents_and_leaves_a_hole);
     RUN(platform_pages__guard_faults_until_unguarded);
     RUN(platform_pages__guard_is_by_mprotect_when_kernel_has_no_markers);
+    RUN(platform_pages__unguard_fails_when_a_marker_cannot_be_removed);
     RUN(platform_pages__guards_by_mprotect_stop_at_their_budget);
     RUN(platform_pages__guard_falls_back_when_memory_is_locked);
     RUN(platform_pages__advice_is_not_believed_when_it_does_nothing);
