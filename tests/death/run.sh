@@ -41,7 +41,9 @@ if [ -z "$program" ]; then
 fi
 case $library in
     none) library= ;;
-    *) library=$(realpath -e "$library") || exit 2 ;;
+    *) # A copy: somebody may be building.
+        cp "$(realpath -e "$library")" "$work/libscrubjay.so" || exit 2
+        library=$work/libscrubjay.so ;;
 esac
 unset SCRUBJAY_DISABLE SCRUBJAY_OPTIONS
 

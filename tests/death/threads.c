@@ -15,6 +15,7 @@
 #include "death.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -219,8 +220,9 @@ static void *race_frees(void *argument)
 {
     for (int i = 0; i < RACES; i++) {
         atomic_fetch_add(&race.ready, 1);
-        while (atomic_load(&race.ready) < 2 * (i + 1))
-            ;
+        for (int spins = 0; atomic_load(&race.ready) < 2 * (i + 1); spins++)
+            if (spins % 1000 == 999)
+                sched_yield();
         if (argument != NULL || race.misuse)
             death_free(race.blocks[i]);
     }

@@ -41,10 +41,12 @@ for argument in "$@"; do
     esac
 done
 
-library=$(realpath -e "$library") || exit 2
 work=$(mktemp -d "${TMPDIR:-/tmp}/scrubjay-programs.XXXXXX") || exit 2
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
+# A copy: somebody may be building.
+cp "$(realpath -e "$library")" "$work/libscrubjay.so" || exit 2
+library=$work/libscrubjay.so
 ulimit -c 0
 
 run_program()

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What: system calls that are refused, by a seccomp filter: before the start (the filter outlives exec) and in the
+ * middle of the work.
+ * Why this way: a refusal is an answer, not an abort: memory may run out where mmap fails, nothing else may change.
+ * Contents, zeroes and, where scrubbing is on, cleanness are checked as ever. Each case is a child process.
+ */
+#define SJ_TEST_PLAIN
+#include "support/calls.h"
+#include "unit/unit.h"
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+enum { HELD = 256, MAX_REFUSED = 8 };
+
+/* Refuses the calls of the list (it ends with -1) with the error, from now on and after exec. */
+static bool refuse(const int *numbers, int error)
+{
+    struct sock_filter filter[MAX_REFUSED + 3];
+    unsigned short count = 0, refused = 0;
+    while (numbers[refused] >= 0)
+        refused++;
+    filter[count++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    for (unsigned short i = 0; i < refused; i++)
+        filter[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)numbers[i],
+                                                       (unsigned char)(refused - i), 0);
+    filter[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    filter[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error);
+    struct sock_fprog program = { .len = count, .filter = filter };
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static bool all_equal(const unsigned char *bytes, size_t count, unsigned char value)
+{
+    return count == 0 || (bytes[0] == value && memcmp(bytes, bytes + 1, count - 1) == 0);
+}
+
+static size_t pick_size(uint64_t *random)
+{
+    uint64_t kind = unit_random_below(random, 50);
+    return kind == 0 ? unit_random_below(random, 3000000) : unit_random_below(random, kind < 10 ? 60000 : 1500);
+}
+
+/* All kinds of calls with all that must hold checked; NULL is fine where memory may run out. */
+static void work(bool may_run_out, unsigned rounds)
+{
+    static unsigned char *held[HELD];
+    static size_t sizes[HELD];
+    bool clean = calls_promise_clean_memory();
+    uint64_t random = 42;
+    for (unsigned i = 0; i < rounds; i++) {
+        size_t slot = unit_random_below(&random, HELD), size = pick_size(&random);
+        unsigned char mark = (unsigned char)(slot | 1), *block;
+        CHECK(held[slot] == NULL || all_equal(held[slot], sizes[slot], mark));
+        if (i % 4 == 0) {
+            block = realloc(held[slot], size + 1);
+            if (block != NULL)
+                CHECK(held[slot] == NULL || all_equal(block, sizes[slot] < size ? sizes[slot] : size, mark));
+            else
+                free(held[slot]);
+            size++;
+        } else {
+            free(held[slot]);
+            block = i % 4 == 1 ? calloc(1, size) : i % 4 == 2 ? malloc(size) : memalign(256, size);
+            if (block != NULL && (i % 4 == 1 || clean))
+                CHECK(all_equal(block, size, 0));
+        }
+        CHECK(block != NULL || may_run_out);
+        held[slot] = block;
+        sizes[slot] = block != NULL ? size : 0;
+        if (block != NULL)
+            memset(block, mark, size);
+        if (i % 1000 == 999)
+            malloc_trim(0);
+    }
+    for (size_t slot = 0; slot < HELD; slot++) {
+        free(held[slot]);
+        held[slot] = NULL;
+    }
+    malloc_trim(0);
+}
+
+static void in_child(const int *numbers, int error, bool may_run_out)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        work(false, 500);
+        if (!refuse(numbers, error))
+            _exit(77);
+        work(may_run_out, 6000);
+        _exit((int)unit_failed());
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        SKIP("no seccomp here");
+    CHECK_EQ(status, 0);
+}
+
+static void refused_madvise__changes_nothing(void)
+{
+    static const int numbers[] = { SYS_madvise, -1 };
+    in_child(numbers, EINVAL, false);
+    in_child(numbers, EPERM, false);
+}
+
+static void refused_mprotect__changes_nothing(void)
+{
+    static const int numbers[] = { SYS_mprotect, -1 };
+    in_child(numbers, ENOMEM, false);
+}
+
+static void refused_munmap__changes_nothing(void)
+{
+    static const int numbers[] = { SYS_munmap, -1 };
+    in_child(numbers, ENOMEM, false);
+}
+
+static void refused_mremap__changes_nothing(void)
+{
+    static const int numbers[] = { SYS_mremap, -1 };
+    in_child(numbers, ENOMEM, false);
+}
+
+static void refused_mmap__means_no_memory(void)
+{
+    static const int numbers[] = { SYS_mmap, -1 };
+    in_child(numbers, ENOMEM, true);
+    in_child(numbers, EPERM, true);
+}
+
+static void refused_all__means_no_memory(void)
+{
+    static const int numbers[] = { SYS_mmap, SYS_munmap, SYS_mprotect, SYS_madvise, SYS_mremap, SYS_getrandom, -1 };
+    in_child(numbers, ENOMEM, true);
+    in_child(numbers, ENOSYS, true);
+}
+
+/* What a strict sandbox leaves after the start: see the list in the manual. */
+static void refused_rest__changes_nothing(void)
+{
+    static const int numbers[] = {
+        SYS_getrandom,         SYS_mremap, SYS_prctl, SYS_openat, SYS_readlink, SYS_mincore, SYS_clock_gettime,
+        SYS_sched_getaffinity, -1
+    };
+    in_child(numbers, EPERM, false);
+}
+
+static void at_start(const int *numbers, int error)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        setenv("SJ_REFUSED_CHILD", "1", 1);
+        if (!refuse(numbers, error))
+            _exit(77);
+        execl("/proc/self/exe", "refused", (char *)NULL);
+        _exit(9);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        SKIP("no seccomp here");
+    CHECK_EQ(status, 0);
+}
+
+static void refused_at_start__changes_nothing(void)
+{
+    static const int random[] = { SYS_getrandom, -1 };
+    static const int advice[] = { SYS_madvise, -1 };
+    static const int names[] = { SYS_readlink, SYS_readlinkat, SYS_prctl, SYS_fstat, SYS_mremap, -1 };
+    static const int several[] = { SYS_getrandom, SYS_madvise, SYS_mremap, SYS_prctl, -1 };
+    at_start(random, ENOSYS);
+    at_start(random, EPERM);
+    at_start(advice, EINVAL);
+    at_start(names, ENOSYS);
+    at_start(several, EPERM);
+}
+
+static void *work_a_little(void *unused)
+{
+    for (size_t i = 0; i < 2000; i++)
+        free(malloc(i * 7));
+    return unused;
+}
+
+static int child_at_start(void)
+{
+    pthread_t thread;
+    work(false, 4000);
+    if (pthread_create(&thread, NULL, work_a_little, NULL) == 0)
+        pthread_join(thread, NULL);
+    return (int)unit_failed();
+}
+
+int main(int argc, char **argv)
+{
+    if (getenv("SJ_REFUSED_CHILD") != NULL)
+        return child_at_start();
+    unit_begin(argc, argv);
+    RUN(refused_madvise__changes_nothing);
+    RUN(refused_mprotect__changes_nothing);
+    RUN(refused_munmap__changes_nothing);
+    RUN(refused_mremap__changes_nothing);
+    RUN(refused_mmap__means_no_memory);
+    RUN(refused_all__means_no_memory);
+    RUN(refused_rest__changes_nothing);
+    RUN(refused_at_start__changes_nothing);
+    return unit_end();
+}
