@@ -107,8 +107,10 @@ void sj__slab_close(struct sj_slab *slab)
     uint64_t dirty = 0;
     for (unsigned w = 0; w < slab->words; w++)
         dirty |= slab->planes[w].dirty;
-    enum sj_run_content content = dirty != 0 ? SJ_RUN_DIRTY : SJ_RUN_ZERO;
     size_t granules = sj__size_classes[slab->class_index].granules;
+    /* Nobody pays for the bytes behind the last slot. */
+    bool has_rest = (size_t)slab->slots * slab->slot_bytes < granules << SJ_GRANULE_SHIFT;
+    enum sj_run_content content = dirty != 0 || (has_rest && !slab->clean_start) ? SJ_RUN_DIRTY : SJ_RUN_ZERO;
     bool accessible = slab->class_index != SJ_CLASS_ZERO || sj__pages_unguard(slab->base, granules << SJ_GRANULE_SHIFT);
     sj_store_relaxed_u32(&slab->span.kind, SJ_SPAN_FREED);
     sj_store_release_ptr(&slab->span.owner, NULL); /* pairs with the load in heap/remote.c */
