@@ -59,7 +59,7 @@ struct sj_stats {
     uint64_t scrubbed_at_free;  /* ledger: freed bytes overwritten at once */
     uint64_t scrubbed_at_reuse; /* ledger: overwritten before they were handed out again */
     uint64_t scrubbed_by_kernel; /* ledger: given back to the system, which returns zeros */
-    uint64_t owed_bytes;        /* ledger: freed and still to be scrubbed */
+    uint64_t owed_bytes;        /* ledger: freed and still to be scrubbed; with scrub=off all that was freed */
     uint64_t calloc_avoided_bytes; /* calloc of memory known to be zero */
     uint64_t remote_frees;      /* frees by a thread that does not own the memory */
     uint64_t slabs;             /* number of slabs in use */

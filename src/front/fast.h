@@ -68,11 +68,12 @@ SJ_ALWAYS_INLINE void *sj_fast_calloc(const struct sj_policy *policy, size_t cou
 }
 
 /* Puts a slot that has just stopped being live where the policy wants it. Returns true if it went straight back to the
- * bin it came from, where it still counts as used. */
+ * bin it came from, where it still counts as used. One that owes a scrub goes the long way, by which it is paid. */
 SJ_ALWAYS_INLINE bool sj_fast_reuse_at_once(const struct sj_policy *policy, struct sj_heap *heap,
                                             const struct sj_slab *slab, struct sj_word *word, uint64_t bit)
 {
-    if (policy->delay != SJ_DELAY_LIFO || slab->current_word != word)
+    bool owes = policy->scrub != SJ_SCRUB_OFF && !sj_scrubs_at_free(policy, slab->slot_bytes);
+    if (policy->delay != SJ_DELAY_LIFO || owes || slab->current_word != word)
         return false;
     struct sj_bin *bin = &heap->bins[slab->class_index];
     bin->bits |= bit;

@@ -69,6 +69,13 @@ static void add_pages(struct sj_stats *stats)
     stats->weak_seeds = sj__entropy_weak_count();
 }
 
+/* With scrub=off nothing is promised, and what is overwritten by and by is not booked: all that was freed stays owed. */
+static void forgo_ledger(struct sj_stats *stats)
+{
+    stats->scrubbed_at_free = stats->scrubbed_at_reuse = stats->scrubbed_by_kernel = 0;
+    stats->owed_bytes = stats->freed_bytes;
+}
+
 void sj__summary_fill(struct sj_stats *stats)
 {
     memset(stats, 0, sizeof *stats);
@@ -76,6 +83,8 @@ void sj__summary_fill(struct sj_stats *stats)
     stats->level = sj__sealed.settings.level;
     fill_small(stats);
     add_large(stats);
+    if (sj__sealed.settings.policy.scrub == SJ_SCRUB_OFF)
+        forgo_ledger(stats);
     add_pages(stats);
 }
 

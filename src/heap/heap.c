@@ -72,7 +72,7 @@ static struct sj_slab *pop_partial(struct sj_heap *heap, unsigned class_index)
 
 static void close_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)
 {
-    if (policy->scrub != SJ_SCRUB_OFF)
+    if (policy->scrub != SJ_SCRUB_OFF && slab->class_index != SJ_CLASS_ZERO)
         for (unsigned w = 0; w < slab->words; w++) {
             struct sj_group whole = { .bits = ~(uint64_t)0, .word_index = w };
             heap->paid_reuse_bytes += sj__slab_pay(slab, &whole);
@@ -84,12 +84,10 @@ static void close_slab(const struct sj_policy *policy, struct sj_heap *heap, str
 /* A signal handler that allocates may leave a count off by one (see front/fast.h): count again. */
 static void recount(struct sj_slab *slab)
 {
-    unsigned available = 0;
+    unsigned live = 0; /* nothing of it is taken and not handed out: it is no bin's slab */
     for (unsigned w = 0; w < slab->words; w++)
-        available += sj_count_bits(slab->planes[w].available);
-    unsigned opened = (unsigned)slab->opened * sj__size_classes[slab->class_index].fresh_slots;
-    opened = opened < slab->slots ? opened : slab->slots;
-    slab->until_slow = (int32_t)(opened - available - slab->trigger);
+        live += sj_count_bits(slab->planes[w].live);
+    slab->until_slow = (int32_t)(live - slab->trigger);
 }
 
 void sj__heap_settle_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)

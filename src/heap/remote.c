@@ -75,7 +75,7 @@ static void fold_word(const struct sj_policy *policy, struct sj_heap *heap, stru
     if (sj_unlikely(stray != 0))
         report_raced(slab, word_index, stray);
     sj_word_set(&word->freed, freed);
-    if (!sj_scrubs_at_free(policy, slab->slot_bytes))
+    if (!sj_scrubs_at_free(policy, slab->slot_bytes) && slab->class_index != SJ_CLASS_ZERO)
         sj_word_set(&word->dirty, freed);
     sj_word_clear(&word->live, freed);
     sj_word_set(&word->available, freed);

@@ -198,22 +198,23 @@ void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t
     large->unusable = size_bytes == 0 && sj__pages_guard(large->start, usable_bytes);
     publish(large);
     (void)sj_fetch_add_relaxed_u64(&allocated_blocks, 1);
-    (void)sj_fetch_add_relaxed_u64(&allocated_bytes, usable_bytes);
+    (void)sj_fetch_add_relaxed_u64(&allocated_bytes, sj__large_usable(large));
     return large->start;
 }
 
 /* ---- Free ------------------------------------------------------------------------------------------------------- */
 
-static enum sj_run_content content_after_free(const struct sj_policy *policy, struct sj_large *large)
+/* `bytes` is what the program could use of it. */
+static enum sj_run_content content_after_free(const struct sj_policy *policy, struct sj_large *large, size_t bytes)
 {
     /* Pages that were moved here keep a mapping of their own; fresh ones join the neighbours' again. */
     if (large->moved && sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT)) {
-        (void)sj_fetch_add_relaxed_u64(&released_bytes, large->usable_bytes);
+        (void)sj_fetch_add_relaxed_u64(&released_bytes, bytes);
         return SJ_RUN_EMPTY;
     }
     if (policy->scrub == SJ_SCRUB_OFF)
         return SJ_RUN_DIRTY;
-    enum sj_run_content content = zero_pages(large->start, large->usable_bytes);
+    enum sj_run_content content = zero_pages(large->start, bytes);
     return large->slack_dirty ? SJ_RUN_DIRTY : content;
 }
 
@@ -226,11 +227,12 @@ bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, cons
     withdraw(large);
     sj_store_relaxed_u32(&large->span.kind, SJ_SPAN_FREED);
     (void)sj_fetch_add_relaxed_u64(&freed_blocks, 1);
-    (void)sj_fetch_add_relaxed_u64(&freed_bytes, large->usable_bytes);
+    size_t bytes = sj__large_usable(large);
+    (void)sj_fetch_add_relaxed_u64(&freed_bytes, bytes);
     bool accessible =
         lift_guards(large) || sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT);
     if (accessible) /* else its granules are lost to the allocator, which is better than handing out pages that fault */
-        sj__run_give(large->first_granule, large->granules, content_after_free(policy, large));
+        sj__run_give(large->first_granule, large->granules, content_after_free(policy, large, bytes));
     record_put(large);
     return true;
 }
