@@ -30,8 +30,8 @@ compile()
         object=$(basename "$(dirname "$source")")_$(basename "$source" .c).o
         under "$level" gcc -std=gnu17 -O2 -fPIC -w -I"$sj_top/src" -I"$sj_top/include" -c "$source" -o "$object" || return
     done
-    # A partial link of all, for a full one some sources are missing; and a program, linked fully.
-    under "$level" gcc -r -nostdlib ./*.o -o all.rel || return
+    # A partial link of all: sources are missing for a full one, and some stand for each other. And a program, linked fully.
+    under "$level" gcc -r -nostdlib -Wl,-z,muldefs ./*.o -o all.rel || return
     under "$level" gcc -std=gnu17 -O2 -flto -w -Wl,--build-id=none "$SJ_WORK/program.c" -o program -lm || return
     ./program || return
     cat ./*.o all.rel program | digest
