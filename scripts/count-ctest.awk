@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: MIT
 #
-# What: reads the output of `ctest -V`; prints the last lines of each test that failed, the names of those skipped, and
-# `N passed, N failed` as the last line.
+# What: reads the output of `ctest -V`; prints, of each test that failed, the lines that say so and the last ones; the
+# names of those skipped; and `N passed, N failed` as the last line.
 # Why this way: a test program that counts for itself ends its output with such a line and counts as what it says; any
 # other counts as one. ctest's own log would do too, but a second ctest in the same folder overwrites it.
 
-BEGIN { keep = 40 }
+BEGIN { keep = 12 }
 
 /^[0-9]+: / {
     number = $1 + 0
     line = substr($0, length($1) + 2)
     output[number, lines[number]++ % keep] = line
+    if (line ~ /^(FAIL|not ok|# .*fail)/ && complaints[number] < 20)
+        complaint[number, complaints[number]++] = line
     if (line ~ /^[0-9]+ passed, [0-9]+ failed$/) {
         said[number] = 1
         said_passed[number] = $2
@@ -45,6 +47,10 @@ BEGIN { keep = 40 }
     }
     if (bad) {
         print $0
+        for (i = 0; i < complaints[number]; i++)
+            print "    " complaint[number, i]
+        if (complaints[number])
+            print "    ..."
         from = lines[number] > keep ? lines[number] - keep : 0
         for (i = from; i < lines[number]; i++)
             print "    " output[number, i % keep]

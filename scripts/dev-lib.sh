@@ -158,7 +158,7 @@ sj_step()
         printf 'ok    %-28s %5d passed            %4d s\n' "$name" "$passed" $((SECONDS - started))
     else
         printf 'FAIL  %-28s %5d passed %4d failed %4d s\n' "$name" "$passed" "$failed" $((SECONDS - started))
-        tail -n "${SJ_FAIL_LINES:-40}" "$log" | sed 's/^/      | /'
+        tail -n "${SJ_FAIL_LINES:-60}" "$log" | sed 's/^/      | /'
     fi
 }
 
