@@ -49,6 +49,8 @@ add_library(sj_program_flags INTERFACE)
 target_link_libraries(sj_program_flags INTERFACE sj_warnings Threads::Threads)
 target_include_directories(sj_program_flags INTERFACE ${PROJECT_SOURCE_DIR}/include)
 target_compile_definitions(sj_program_flags INTERFACE _GNU_SOURCE)
+# gcc passes sizes to operator delete by default, clang not before 19.
+target_compile_options(sj_program_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsized-deallocation>)
 
 if(SCRUBJAY_SANITIZE)
     add_compile_options(-fsanitize=${SCRUBJAY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -51,6 +51,14 @@ sj_need_packages()
     sj_install_packages "${missing[@]}"
 }
 
+# sj_need_listed FILE...: the packages listed in files, one a line, comments with #.
+sj_need_listed()
+{
+    local packages
+    mapfile -t packages < <(grep -hv '^#' "$@" | grep .)
+    sj_need_packages "${packages[@]}"
+}
+
 sj_install_packages()
 {
     local root=()

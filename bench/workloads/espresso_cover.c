@@ -13,7 +13,9 @@
 
 #include "common.h"
 
-enum { FIRST_ROOM = 8, NO_VARIABLE = UINT32_MAX };
+enum { FIRST_ROOM = 8 };
+
+#define NO_VARIABLE UINT32_MAX
 
 struct cover *cover_new(uint32_t variables)
 {
