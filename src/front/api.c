@@ -13,6 +13,7 @@
 #include "base/checked.h"
 #include "front/api.h"
 #include "front/entry.h"
+#include "front/slow.h"
 #include "front/summary.h"
 #include "heap/adopt.h"
 #include "platform/pages.h"
@@ -118,8 +119,11 @@ SJ_EXPORT int sj_malloc_trim(size_t pad)
     (void)pad; /* what is kept is kept in slabs that are in use anyway */
     if (!sj__start())
         return 0;
+    sj__slow_enter((struct sj_asker){ .function = "malloc_trim", .caller = __builtin_return_address(0) });
     sj__adopt_release_idle();
-    return sj__run_purge() > 0;
+    bool given = sj__run_purge() > 0;
+    sj__slow_leave();
+    return given;
 }
 
 SJ_EXPORT int sj_stats_read(struct sj_stats *stats)
@@ -128,7 +132,9 @@ SJ_EXPORT int sj_stats_read(struct sj_stats *stats)
         errno = ENOMEM;
         return -1;
     }
+    sj__slow_enter((struct sj_asker){ .function = "sj_stats_read", .caller = __builtin_return_address(0) });
     sj__summary_fill(stats);
+    sj__slow_leave();
     return 0;
 }
 

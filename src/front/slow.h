@@ -37,6 +37,10 @@ void sj__slow_free_aligned_sized(void *block, size_t alignment, size_t size_byte
 
 size_t sj__slow_usable_size(void *block);
 
+/* Bracket what takes locks elsewhere: in between the calling thread is in a slow path. */
+void sj__slow_enter(struct sj_asker asker);
+void sj__slow_leave(void);
+
 /* True while the calling thread is in a slow path: a signal handler has interrupted it. Async-signal-safe. */
 bool sj__slow_is_inside(void);
 
