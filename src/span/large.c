@@ -231,8 +231,9 @@ bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, cons
     (void)sj_fetch_add_relaxed_u64(&freed_bytes, bytes);
     bool accessible =
         lift_guards(large) || sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT);
+    enum sj_run_content content = content_after_free(policy, large, bytes);
     if (accessible) /* else its granules are lost to the allocator, which is better than handing out pages that fault */
-        sj__run_give(large->first_granule, large->granules, content_after_free(policy, large, bytes));
+        sj__run_give(large->first_granule, large->granules, content);
     record_put(large);
     return true;
 }

@@ -18,9 +18,11 @@
 
 #include "unit/unit.h"
 
+#include "platform/pages.h"
 #include "scrubjay.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 enum { THREADS = 3, ROUNDS = 4, STEPS = 800, SHARED_BLOCKS = 256, OWN_BLOCKS = 64, OLD = 0xa7 };
@@ -31,6 +33,42 @@ struct block {
     size_t usable_bytes;
     bool sized; /* its size is what free_sized must be told */
 };
+
+/* --- A kernel that refuses now and then. --- */
+
+static uint64_t refusal_state; /* atomic */
+static bool kernel_refuses;
+
+static bool refuses(void)
+{
+    uint64_t state = __atomic_fetch_add(&refusal_state, 1, __ATOMIC_RELAXED);
+    bool refused = unit_random_below(&state, 6) == 0;
+    if (refused)
+        errno = ENOMEM;
+    return refused;
+}
+
+static void *source_map(void *address, size_t bytes, int protection, int flags)
+{
+    return refuses() ? MAP_FAILED : mmap(address, bytes, protection, flags, -1, 0);
+}
+
+static int source_protect(void *address, size_t bytes, int protection)
+{
+    return refuses() ? -1 : mprotect(address, bytes, protection);
+}
+
+static int source_advise(void *address, size_t bytes, int advice)
+{
+    return refuses() ? -1 : madvise(address, bytes, advice);
+}
+
+static void *source_move(void *from, size_t from_bytes, size_t to_bytes, int flags, void *to)
+{
+    return refuses() ? MAP_FAILED : mremap(from, from_bytes, to_bytes, flags, to);
+}
+
+static const struct sj_page_source refusing = { source_map, munmap, source_protect, source_advise, source_move };
 
 /* --- The program's own books. --- */
 
@@ -105,8 +143,10 @@ static void make(uint64_t *state, struct block *block)
     void *start = how == 0   ? sj_calloc(1, size)
                   : how == 1 ? sj_aligned_alloc((size_t)16 << unit_random_below(state, 10), size)
                              : sj_malloc(size);
-    if (!CHECK(start != NULL))
+    if (start == NULL) {
+        CHECK(kernel_refuses);
         return;
+    }
     note_made(block, start, size);
     if (how == 0 || !old_bytes_may_show)
         CHECK(is_clean(block->start, how == 0 && size <= WHOLE_MAX_BYTES ? size : block->usable_bytes));
@@ -129,12 +169,14 @@ static void resize(uint64_t *state, struct block *block)
     size_t size = random_size(state);
     unsigned char *old = block->start;
     bool kept = size > 0 && block->usable_bytes > 0;
-    note_freed(block);
     unsigned char *start = sj_realloc(old, size);
-    if (start == NULL) {
-        CHECK_EQ(size, 0);
+    if (start == NULL && size > 0) {
+        CHECK(kernel_refuses);
         return;
     }
+    note_freed(block);
+    if (start == NULL)
+        return;
     note_made(block, start, size);
     block->sized = true;
     CHECK(!kept || start[0] == OLD);
@@ -242,6 +284,9 @@ static int run_program(const char *options)
     (void)sj_policy_text(text, sizeof text);
     scrubs = strstr(text, "scrub=off") == NULL;
     old_bytes_may_show = !scrubs;
+    kernel_refuses = getenv("SJ_LEDGER_REFUSE") != NULL;
+    if (kernel_refuses)
+        sj__pages_set_source(&refusing);
     for (unsigned round = 0; round < ROUNDS && !unit_failed(); round++) {
         run_round(&state);
         check_now();
@@ -250,6 +295,7 @@ static int run_program(const char *options)
             check_now();
         }
     }
+    sj__pages_set_source(NULL);
     check_end(&state);
     if (unit_failed())
         unit_print("# with %s, SJ_TEST_SEED=%llu\n", options, (unsigned long long)unit_state.seed);
@@ -314,6 +360,16 @@ static void front_ledger__adds_up_without_guards(void)
     check_under("level=2,guard=off,scrub=off");
 }
 
+static void front_ledger__adds_up_when_calls_are_refused(void)
+{
+    (void)setenv("SJ_LEDGER_REFUSE", "1", 1);
+    check_under("level=0");
+    check_under("level=2");
+    check_under("level=2,scrub=reuse");
+    check_under("level=2,scrub=free,guard=off");
+    (void)unsetenv("SJ_LEDGER_REFUSE");
+}
+
 int main(int argc, char **argv)
 {
     const char *options = getenv("SJ_LEDGER_CHILD");
@@ -329,5 +385,6 @@ int main(int argc, char **argv)
     RUN(front_ledger__adds_up_when_scrubbing_at_free);
     RUN(front_ledger__adds_up_when_freed_slots_go_straight_back);
     RUN(front_ledger__adds_up_without_guards);
+    RUN(front_ledger__adds_up_when_calls_are_refused);
     return unit_end();
 }
