@@ -5,7 +5,7 @@
 
 # The standard names are compiled twice: the shared library must load without a C++ runtime and refers to it weakly; out
 # of a static runtime only a strong reference pulls what operator new needs to throw (see src/platform/cxx.h).
-add_library(scrubjay_names OBJECT ${SJ_NAMES_SOURCES})
+add_library(scrubjay_names OBJECT ${SJ_NAMES_SOURCES} ${SJ_SHARED_SOURCES})
 target_link_libraries(scrubjay_names PRIVATE sj_library_flags)
 add_library(scrubjay_names_archive OBJECT ${SJ_NAMES_SOURCES})
 target_link_libraries(scrubjay_names_archive PRIVATE sj_library_flags)
@@ -26,7 +26,7 @@ target_link_options(scrubjay_shared PRIVATE
     -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack
     -Wl,-z,nodelete     # frees may come after dlclose
     -Wl,--as-needed -Wl,--build-id)
-target_link_libraries(scrubjay_shared PRIVATE sj_library_flags Threads::Threads)
+target_link_libraries(scrubjay_shared PRIVATE sj_library_flags Threads::Threads ${CMAKE_DL_LIBS})
 
 add_library(scrubjay_static STATIC $<TARGET_OBJECTS:scrubjay_core> $<TARGET_OBJECTS:scrubjay_names_archive>)
 set_target_properties(scrubjay_static PROPERTIES

@@ -76,13 +76,15 @@ struct sj_stats {
 };
 #define SJ_STATS_VERSION 1
 
-/* Fills *stats. Returns 0. Takes locks: not for signal handlers. */
+/* Fills *stats. Returns 0; or -1, with errno ENOTSUP where SCRUBJAY_DISABLE passes all calls on to another allocator,
+ * ENOMEM if the library could not start. Takes locks: not for signal handlers. */
 int sj_stats_read(struct sj_stats *stats);
 
 /* "0.1.0" */
 const char *sj_version(void);
 
-/* Writes the options in force as key=value text, NUL-terminated; returns the length it has or would have had. */
+/* Writes the options in force as key=value text, NUL-terminated; returns the length it has or would have had. Nothing is
+ * in force, and the text empty, under SCRUBJAY_DISABLE. */
 size_t sj_policy_text(char *buffer, size_t size);
 
 #ifdef __cplusplus

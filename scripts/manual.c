@@ -147,8 +147,10 @@ static void print_options_page(void)
         "whoever\n"
         "can write one of them could choose which file is read, and have its lines shown in warnings.\n"
         ".SS Switching it off\n"
-        "With \\fBSCRUBJAY_DISABLE=1\\fP in the environment the library stands aside, unless the program is\n"
-        "set-user-id or the file has a floor.");
+        "With \\fBSCRUBJAY_DISABLE=1\\fP in the environment every call goes to the next allocator in search order, as "
+        "if\n"
+        "the library were not there, unless the program is set-user-id or the file has a floor.\n"
+        "In a program that has the library linked in (libscrubjay.a) there is no next one, and it means level 0.");
     print_levels();
     print_options();
     puts(".SH SEE ALSO\n"

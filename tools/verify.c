@@ -62,7 +62,8 @@ static void print_block(const struct sj_target *target)
     if (status->self == 0)
         return;
     printf("  build id  %s\n", status->build_id[0] != '\0' ? status->build_id : "none");
-    printf("  options   %s\n", status->options);
+    if (status->state == SJ_STATE_ON)
+        printf("  options   %s\n", status->options);
 }
 
 /* The words of LD_PRELOAD that name us, if any. */

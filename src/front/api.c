@@ -116,8 +116,10 @@ SJ_EXPORT size_t sj_malloc_usable_size(void *block)
 
 SJ_EXPORT int sj_malloc_trim(size_t pad)
 {
-    (void)pad; /* what is kept is kept in slabs that are in use anyway */
-    if (!sj__start())
+    int (*next)(size_t) = (int (*)(size_t))sj__entry_next("malloc_trim");
+    if (next != NULL)
+        return next(pad); /* to us it means nothing: what is kept is kept in slabs that are in use anyway */
+    if (!sj__start() || sj__sealed.settings.disable)
         return 0;
     sj__slow_enter((struct sj_asker){ .function = "malloc_trim", .caller = __builtin_return_address(0) });
     sj__adopt_release_idle();
@@ -128,8 +130,8 @@ SJ_EXPORT int sj_malloc_trim(size_t pad)
 
 SJ_EXPORT int sj_stats_read(struct sj_stats *stats)
 {
-    if (!sj__start()) {
-        errno = ENOMEM;
+    if (!sj__start() || sj__sealed.settings.disable) {
+        errno = sj__sealed.settings.disable ? ENOTSUP : ENOMEM;
         return -1;
     }
     sj__slow_enter((struct sj_asker){ .function = "sj_stats_read", .caller = __builtin_return_address(0) });
@@ -145,6 +147,10 @@ SJ_EXPORT const char *sj_version(void)
 
 SJ_EXPORT size_t sj_policy_text(char *buffer, size_t size)
 {
-    (void)sj__start();
+    if (!sj__start() || sj__sealed.settings.disable) {
+        if (size > 0)
+            buffer[0] = '\0';
+        return 0;
+    }
     return sj__options_print(&sj__sealed.settings, buffer, size);
 }

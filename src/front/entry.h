@@ -32,6 +32,7 @@ enum { SJ_SEALED_BYTES = 4096 };
 union sj_sealed {
     struct {
         struct sj_dispatch dispatch;
+        struct sj_dispatch next; /* SCRUBJAY_DISABLE: the next allocator's, as far as it has them; see front/next.h */
         struct sj_settings settings;
     };
     char page[SJ_SEALED_BYTES];
@@ -45,6 +46,10 @@ extern const struct sj_dispatch sj__variant_custom; /* reads the policy at run t
 
 /* Starts the library if it has not been; false if the kernel gives no memory at all. */
 bool sj__start(void);
+
+/* Starts the library. If calls are passed on to the next allocator: the address of its function called `name`, if it has
+ * one. Else 0. */
+uintptr_t sj__entry_next(const char *name);
 
 SJ_ALWAYS_INLINE void *sj__entry_malloc(size_t size_bytes)
 {

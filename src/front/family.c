@@ -22,7 +22,7 @@
 void free_sized(void *block, size_t size);
 void free_aligned_sized(void *block, size_t alignment, size_t size);
 
-static const char *const all_names __attribute__((used)) = &sj__names_of_libc;
+static const char *const all_names __attribute__((used)) = sj__names_aligned;
 
 SJ_EXPORT void *malloc(size_t size)
 {

@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char sj__names_of_libc = 'g';
+const char sj__names_aligned[] = "memalign"; /* unlike aligned_alloc, never strict about sizes */
 
 void *pvalloc(size_t size);
 void cfree(void *block);
@@ -47,15 +47,17 @@ SJ_EXPORT int malloc_trim(size_t pad)
 /* Every parameter is accepted; none has a meaning here yet, and none can make the program fail. */
 SJ_EXPORT int mallopt(int parameter, int value)
 {
-    (void)parameter;
-    (void)value;
-    return 1;
+    int (*next)(int, int) = (int (*)(int, int))sj__entry_next("mallopt");
+    return next != NULL ? next(parameter, value) : 1;
 }
 
 SJ_EXPORT struct mallinfo2 mallinfo2(void)
 {
     struct mallinfo2 info;
     struct sj_stats stats;
+    struct mallinfo2 (*next)(void) = (struct mallinfo2(*)(void))sj__entry_next("mallinfo2");
+    if (next != NULL)
+        return next();
     memset(&info, 0, sizeof info);
     if (sj_stats_read(&stats) != 0)
         return info;
@@ -79,6 +81,9 @@ static int clamp(size_t value)
 
 SJ_EXPORT struct mallinfo mallinfo(void)
 {
+    struct mallinfo (*next)(void) = (struct mallinfo(*)(void))sj__entry_next("mallinfo");
+    if (next != NULL)
+        return next();
     struct mallinfo2 wide = mallinfo2();
     return (struct mallinfo){
         .arena = clamp(wide.arena),
@@ -93,7 +98,10 @@ SJ_EXPORT struct mallinfo mallinfo(void)
 
 SJ_EXPORT void malloc_stats(void)
 {
-    if (sj__start())
+    void (*next)(void) = (void (*)(void))sj__entry_next("malloc_stats");
+    if (next != NULL)
+        next();
+    else if (sj__start() && !sj__sealed.settings.disable)
         sj__summary_print();
 }
 
@@ -101,6 +109,9 @@ SJ_EXPORT void malloc_stats(void)
 SJ_EXPORT int malloc_info(int options, FILE *stream)
 {
     struct sj_stats stats;
+    int (*next)(int, FILE *) = (int (*)(int, FILE *))sj__entry_next("malloc_info");
+    if (next != NULL)
+        return next(options, stream);
     if (options != 0)
         return EINVAL;
     if (sj_stats_read(&stats) != 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What: what ties family.c to the file of names that its libc has besides.
+ * What: what ties family.c to the file of names that its libc has besides, and what that file knows of the libc.
  *
  * Why this way: out of an archive a linker takes the members that something refers to. family.c refers to this symbol,
  * so that the file that defines it, glibc_names.c or no_more_names.c, comes along.
@@ -12,6 +12,7 @@
 #ifndef SJ_FRONT_NAMES_H
 #define SJ_FRONT_NAMES_H
 
-extern const char sj__names_of_libc;
+/* The name of the libc's function for aligned memory that calls none of its others by their names. */
+extern const char sj__names_aligned[];
 
 #endif

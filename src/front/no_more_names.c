@@ -4,4 +4,4 @@
  */
 #include "front/names.h"
 
-const char sj__names_of_libc = '-';
+const char sj__names_aligned[] = "aligned_alloc"; /* musl's memalign and posix_memalign call it */

@@ -14,6 +14,7 @@
 #include "front/entry.h"
 
 #include "front/fork.h"
+#include "front/next.h"
 #include "front/summary.h"
 #include "heap/adopt.h"
 #include "meta/window.h"
@@ -142,6 +143,16 @@ static void read_settings(struct sj_settings *settings)
     sj__options_settle(settings, &texts, sj__report_warn);
 }
 
+/* SCRUBJAY_DISABLE. False if there is no next allocator to pass calls on to, as in the archive: then level 0 it is. */
+static bool step_aside(struct sj_settings *settings)
+{
+    if (&sj__next_start != NULL && sj__next_start())
+        return true;
+    settings->disable = 0;
+    (void)sj__options_apply(settings, "level=0", SJ_SOURCE_ENVIRONMENT, sj__report_warn);
+    return false;
+}
+
 static const struct sj_dispatch *variant_for(const struct sj_policy *policy)
 {
     static const struct sj_dispatch *const variants[SJ_LEVEL_MAX + 1] = { &sj__variant_level0, &sj__variant_level1,
@@ -152,13 +163,9 @@ static const struct sj_dispatch *variant_for(const struct sj_policy *policy)
     return &sj__variant_custom;
 }
 
-static bool start_locked(void)
+/* Opens the heap and puts it in force. */
+static bool take_place(struct sj_settings *settings)
 {
-    sj__pages_start();
-    sj__cpu_start();
-    sj__report_start();
-    struct sj_settings *settings = &sj__sealed.settings;
-    read_settings(settings);
     uint64_t random[3] = { settings->seed, settings->seed * 3, settings->seed * 5 };
     if (!settings->policy.fixed_seed)
         (void)sj__entropy_fill(random, sizeof random);
@@ -167,8 +174,21 @@ static bool start_locked(void)
     sj__size_classes_start();
     if (!sj__heaps_start(settings))
         return false;
-    sj__status_publish(SJ_STATE_ON, SJ_VERSION_TEXT, settings);
     sj__sealed.dispatch = *variant_for(&settings->policy);
+    return true;
+}
+
+static bool start_locked(void)
+{
+    sj__pages_start();
+    sj__cpu_start();
+    sj__report_start();
+    struct sj_settings *settings = &sj__sealed.settings;
+    read_settings(settings);
+    bool aside = settings->disable && step_aside(settings);
+    if (!aside && !take_place(settings))
+        return false;
+    sj__status_publish(aside ? SJ_STATE_DISABLED : SJ_STATE_ON, SJ_VERSION_TEXT, settings);
     if (sj__page_bytes() <= SJ_SEALED_BYTES)
         (void)sj__pages_seal_readonly(&sj__sealed, SJ_SEALED_BYTES); /* refused: it stays writable, and works */
     return true;
@@ -185,24 +205,29 @@ bool sj__start(void)
     if (ready)
         sj_store_release_u32(&started, 1); /* pairs with the load above */
     sj__unlock(&start_lock);
-    if (ready && first) {
+    if (ready && first && !sj__sealed.settings.disable)
         sj__fork_start(); /* may allocate */
-        if (sj__sealed.settings.verbose)
-            sj__status_banner();
-    }
     errno = saved_errno;
     return ready;
+}
+
+uintptr_t sj__entry_next(const char *name)
+{
+    return sj__start() && sj__sealed.settings.disable ? (uintptr_t)sj__next_find(name) : 0;
 }
 
 __attribute__((constructor)) static void start_at_load(void)
 {
     sj__pages_use_libc();
-    (void)sj__start();
+    if (!sj__start())
+        return;
+    if (sj__sealed.settings.verbose)
+        sj__status_banner();
 }
 
 __attribute__((destructor)) static void finish_at_exit(void)
 {
-    if (sj_load_acquire_u32(&started) == 0)
+    if (sj_load_acquire_u32(&started) == 0 || sj__sealed.settings.disable)
         return;
     sj__adopt_check_at_exit();
     sj__summary_at_exit();

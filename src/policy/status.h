@@ -37,7 +37,7 @@ struct sj_status {
     uint32_t process; /* the process that started; a forked child's block names its parent */
     char release[SJ_STATUS_RELEASE_BYTES];
     char build_id[SJ_STATUS_BUILD_BYTES]; /* hexadecimal */
-    char options[SJ_OPTIONS_TEXT_BYTES];  /* as sj__options_print */
+    char options[SJ_OPTIONS_TEXT_BYTES];  /* as sj__options_print; "" if none is in force */
 };
 
 #endif

@@ -31,7 +31,8 @@ void sj__status_publish(enum sj_status_state state, const char *release, const s
     sj__format_string(&text, release);
     sj__format_start(&text, status.build_id, sizeof status.build_id);
     sj__build_id_format(&text);
-    sj__options_print(settings, status.options, sizeof status.options);
+    if (state == SJ_STATE_ON)
+        sj__options_print(settings, status.options, sizeof status.options);
     status.process = sj__process_id();
     status.self = (uint64_t)(uintptr_t)&status;
     sj__status_amend(state);
@@ -56,8 +57,10 @@ void sj__status_banner(void)
     sj__format_string(&line, status.build_id);
     sj__format_string(&line, " process=");
     sj__format_decimal(&line, status.process);
-    sj__format_string(&line, " options=");
-    sj__format_string(&line, status.options);
+    if (status.options[0] != '\0') {
+        sj__format_string(&line, " options=");
+        sj__format_string(&line, status.options);
+    }
     sj__format_char(&line, '\n');
     sj__report_write(line.start, line.length);
 }

@@ -34,6 +34,9 @@ check static_program static
 check linked_program linked
 check preloaded_program preloaded
 
+disabled() { program plain && SCRUBJAY_DISABLE=1 timeout 120 env LD_PRELOAD="$work/musl/libscrubjay.so" ./plain; }
+check disabled_library_passes_calls_on disabled
+
 run_command() { program plain && musl/scrubjay run -l 1 -- ./plain && says "$(musl/scrubjay explain SJ-004)" 'SJ-004'; }
 check command_runs_a_program run_command
 

@@ -60,4 +60,14 @@ one_name()
 }
 check each_name_alone_brings_all_of_ours one_name
 
+disabled()
+{
+    has_static_libc
+    [ -x static ] || $cc -O1 -fno-builtin -pthread -static "$exercise" -o static "$archive" || return
+    local said
+    said=$(SCRUBJAY_DISABLE=1 SCRUBJAY_OPTIONS=verbose=1 timeout 120 ./static 2>&1) || echo "status $?"
+    says "$said" 'options=level=0,'
+}
+check disable_means_level_0_in_the_archive disabled
+
 finish
