@@ -16,40 +16,29 @@
 /* The return address in the program: fast paths jump here. */
 #define ASKER(name) ((struct sj_asker){ .function = (name), .caller = __builtin_return_address(0) })
 
-/* True while this thread is in a slow path that holds, or may take, a lock. */
-static _Thread_local bool in_slow_path;
-
 static const struct sj_policy *policy_in_force(void)
 {
     return &sj__sealed.settings.policy;
 }
 
-static void enter(struct sj_asker asker)
+enum sj_inside sj__slow_enter(struct sj_asker asker)
 {
-    if (sj_unlikely(in_slow_path))
+    enum sj_inside outer = sj__heap_inside;
+    if (sj_unlikely(outer == SJ_INSIDE_SPANS))
         sj__report_misuse(SJ_RECURSION,
                           &(struct sj_report_facts){ .function = asker.function, .caller = asker.caller });
-    in_slow_path = true;
+    sj__heap_inside = SJ_INSIDE_SPANS;
+    return outer;
 }
 
-static void leave(void)
+void sj__slow_leave(enum sj_inside outer)
 {
-    in_slow_path = false;
-}
-
-void sj__slow_enter(struct sj_asker asker)
-{
-    enter(asker);
-}
-
-void sj__slow_leave(void)
-{
-    leave();
+    sj__heap_inside = outer;
 }
 
 bool sj__slow_is_inside(void)
 {
-    return in_slow_path;
+    return sj__heap_inside != SJ_OUTSIDE;
 }
 
 /* ---- Allocation ------------------------------------------------------------------------------------------------- */
@@ -57,9 +46,9 @@ bool sj__slow_is_inside(void)
 static void *slow_large(size_t alignment, size_t size_bytes, bool zero, struct sj_asker asker)
 {
     int saved_errno = errno;
-    enter(asker);
+    enum sj_inside outer = sj__slow_enter(asker);
     void *block = sj__large_malloc(policy_in_force(), size_bytes, alignment, zero);
-    leave();
+    sj__slow_leave(outer);
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
 }
@@ -67,9 +56,9 @@ static void *slow_large(size_t alignment, size_t size_bytes, bool zero, struct s
 static void *slow_shared(unsigned class_index, bool zero, struct sj_asker asker)
 {
     int saved_errno = errno;
-    enter(asker);
+    enum sj_inside outer = sj__slow_enter(asker);
     void *block = sj__heap_shared_malloc(policy_in_force(), class_index, zero);
-    leave();
+    sj__slow_leave(outer);
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
 }
@@ -79,12 +68,13 @@ static struct sj_heap *ready_heap(unsigned class_index, struct sj_asker asker)
 {
     struct sj_heap *heap = sj__heap_current;
     bool attached = heap == &sj__heap_none;
-    enter(asker);
+    enum sj_inside outer = sj__slow_enter(asker);
     if (attached)
         heap = sj__heap_attach();
+    sj__heap_inside = SJ_INSIDE_HEAP;
     bool ready = heap != NULL && (heap->bins[class_index].bits != 0 ||
                                   sj__heap_refill(policy_in_force(), heap, class_index));
-    leave();
+    sj__slow_leave(outer);
     if (attached && heap != NULL)
         sj__heap_arm_exit(heap); /* may allocate, so only now */
     return ready ? heap : NULL;
@@ -120,7 +110,8 @@ static char *hand_out(struct sj_heap *heap, struct sj_bin *bin, bool zero, struc
 
 static void *slow_class(unsigned class_index, bool zero, struct sj_asker asker)
 {
-    if (class_index == SJ_CLASS_ZERO || sj__heap_current == &sj__heap_dead)
+    /* Inside already: this is a signal handler, and the thread's own heap is being worked on. */
+    if (class_index == SJ_CLASS_ZERO || sj__heap_current == &sj__heap_dead || sj__slow_is_inside())
         return slow_shared(class_index, zero, asker);
     int saved_errno = errno;
     char *block = NULL;
@@ -177,9 +168,9 @@ static void free_judged(const struct sj_judgement *judgement, void *block, struc
         free_slot(judgement, block, asker);
         return;
     }
-    enter(asker);
+    enum sj_inside outer = sj__slow_enter(asker);
     bool was_live = sj__large_free(policy_in_force(), judgement->large, block);
-    leave();
+    sj__slow_leave(outer);
     if (!was_live)
         sj__judge_report_double_free(judgement, block, asker, "two threads freed it at the same time");
 }
@@ -212,10 +203,15 @@ void sj__slow_free_scrubbed(void *block, struct sj_slab *slab, unsigned slot_ind
 
 void sj__slow_after_free(struct sj_slab *slab)
 {
+    if (sj__slow_is_inside()) { /* a signal handler: leave it to the next free */
+        uint32_t used = sj_slab_used(slab);
+        sj_slab_set_trigger(slab, used > 0 ? used - 1 : 0);
+        return;
+    }
     int saved_errno = errno;
-    enter(ASKER("free"));
+    sj__heap_inside = SJ_INSIDE_HEAP;
     sj__heap_note_free(policy_in_force(), sj__heap_current, slab);
-    leave();
+    sj__heap_inside = SJ_OUTSIDE;
     errno = saved_errno;
 }
 
@@ -251,9 +247,9 @@ static size_t smaller(size_t a, size_t b)
 static void *resize_large(struct sj_large *large, size_t size_bytes, struct sj_asker asker)
 {
     int saved_errno = errno;
-    enter(asker);
+    enum sj_inside outer = sj__slow_enter(asker);
     void *block = sj__large_resize(policy_in_force(), large, size_bytes);
-    leave();
+    sj__slow_leave(outer);
     errno = saved_errno;
     return block;
 }

@@ -6,8 +6,9 @@
  * test on a field of it. A fast path only ever jumps here, as its last act, so it saves no registers, and the return
  * address found here is the program's. errno is set and kept here, so that the floors below need not care.
  *
- * Invariants: a thread is in at most one slow path; a signal handler that allocates and needs one while its own thread is
- * in one gets a report (SJ-009) in place of a deadlock.
+ * Invariants: a signal handler that allocates while its own thread is in the slow path of its heap is served from the
+ * heap that all threads share; while its thread is deeper, where shared locks may be held, it gets a report (SJ-009) in
+ * place of a deadlock.
  *
  * Concurrency: any thread. Frees of other threads' slots take no lock and are safe in signal handlers.
  */
@@ -15,6 +16,7 @@
 #define SJ_FRONT_SLOW_H
 
 #include "front/judge.h"
+#include "heap/heap.h"
 
 /* NULL and ENOMEM on failure. */
 void *sj__slow_malloc(size_t size_bytes);
@@ -37,9 +39,10 @@ void sj__slow_free_aligned_sized(void *block, size_t alignment, size_t size_byte
 
 size_t sj__slow_usable_size(void *block);
 
-/* Bracket what takes locks elsewhere: in between the calling thread is in a slow path. */
-void sj__slow_enter(struct sj_asker asker);
-void sj__slow_leave(void);
+/* Bracket what takes locks elsewhere: in between the calling thread is in a slow path. Enter reports a signal handler that
+ * has interrupted such a stretch of its own thread; leave restores what enter returned. */
+enum sj_inside sj__slow_enter(struct sj_asker asker);
+void sj__slow_leave(enum sj_inside outer);
 
 /* True while the calling thread is in a slow path: a signal handler has interrupted it. Async-signal-safe. */
 bool sj__slow_is_inside(void);

@@ -13,10 +13,12 @@
 enum {
     COME_BACK_FRACTION = 8, /* a full slab comes back when this part of its slots is free */
     REST_BYTES = 16384,     /* delay=run: slots rest while at least this span of others is handed out */
+    PICK_WINDOW = 16,       /* random picks are among this many neighbours: see doc/adr/0030 */
     RICH_SLOTS = 8          /* a refill costs what a few dozen allocations cost: look for one that lasts */
 };
 
 _Thread_local struct sj_heap *sj__heap_current = &sj__heap_none;
+_Thread_local enum sj_inside sj__heap_inside;
 struct sj_heap sj__heap_none;
 struct sj_heap sj__heap_dead;
 
@@ -32,6 +34,14 @@ static void renew_pool(struct sj_heap *heap)
         memcpy(heap->pool + heap->pool_fresh, block, sizeof block); /* a multiple of the block's size, so it fits */
         heap->pool_fresh = (uint8_t)(heap->pool_fresh + sizeof block);
     }
+}
+
+/* Before calls that take locks all threads share. */
+static enum sj_inside go_deeper(void)
+{
+    enum sj_inside outer = sj__heap_inside;
+    sj__heap_inside = SJ_INSIDE_SPANS;
+    return outer;
 }
 
 /* ---- The list of partial slabs ---------------------------------------------------------------------------------- */
@@ -78,7 +88,9 @@ static void close_slab(const struct sj_policy *policy, struct sj_heap *heap, str
             heap->paid_reuse_bytes += sj__slab_pay(slab, &whole);
         }
     heap->lists[slab->class_index].slabs--;
+    enum sj_inside outer = go_deeper();
     sj__slab_close(slab);
+    sj__heap_inside = outer;
 }
 
 /* A signal handler that allocates may leave a count off by one (see front/fast.h): count again. */
@@ -143,8 +155,7 @@ static void install(struct sj_bin *bin, struct sj_slab *slab, const struct sj_gr
     bin->word_start = slab->base + (size_t)group->word_index * SJ_WORD_BITS * slab->slot_bytes;
     bin->word = &slab->planes[group->word_index];
     bin->remote = &slab->remote->bits[group->word_index];
-    bin->rotate_mask = (uint8_t)(group->slots - 1);
-    bin->rotate_base = (uint8_t)group->first_slot;
+    bin->window_mask = (uint8_t)(group->slots < PICK_WINDOW ? group->slots - 1 : PICK_WINDOW - 1);
     slab->current_word = bin->word;
     __atomic_signal_fence(__ATOMIC_RELEASE);
     sj_word_write(&bin->bits, group->bits);
@@ -167,10 +178,12 @@ static struct sj_slab *next_slab(const struct sj_policy *policy, struct sj_heap 
         leave_full(bin->slab);
     }
     struct sj_slab *slab = pop_partial(heap, class_index);
+    enum sj_inside outer = go_deeper();
     if (slab == NULL)
         slab = sj__adopt_slab(policy, heap, class_index);
     if (slab == NULL)
         slab = open_slab(policy, heap, class_index);
+    sj__heap_inside = outer;
     bin->slab = slab;
     if (slab != NULL) {
         slab->place = SJ_SLAB_CURRENT;

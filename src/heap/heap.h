@@ -29,9 +29,8 @@ struct sj_bin {
     struct sj_word *word;         /* the planes of these slots */
     struct sj_atomic_u64 *remote; /* the remote bits of these slots */
     uint32_t slot_bytes;
-    uint8_t rotate_mask; /* the group's size - 1: which part of a random number chooses among it */
-    uint8_t rotate_base; /* first slot of the group within the word */
-    uint16_t unused;
+    uint8_t window_mask; /* random picks: size - 1 of the window of neighbours that a pick is made among */
+    uint8_t unused[3];
     struct sj_slab *slab; /* the current slab */
     uint64_t reused;      /* slots that a free put straight back into `bits` */
     uint64_t spare;
@@ -75,6 +74,11 @@ struct sj_heap {
 extern SJ_HIDDEN _Thread_local struct sj_heap *sj__heap_current;
 extern SJ_HIDDEN struct sj_heap sj__heap_none;
 extern SJ_HIDDEN struct sj_heap sj__heap_dead;
+
+/* How far the calling thread is inside the allocator's slow paths, for a signal handler that interrupts it there and
+ * allocates: in its heap, it holds that heap's lock and no other, and the shared heap can serve; deeper, it may hold any. */
+enum sj_inside { SJ_OUTSIDE, SJ_INSIDE_HEAP, SJ_INSIDE_SPANS };
+extern SJ_HIDDEN _Thread_local enum sj_inside sj__heap_inside;
 
 /* Prepares the registry. False if the kernel gives no memory. */
 bool sj__heaps_start(const struct sj_settings *settings);
@@ -123,8 +127,8 @@ SJ_ALWAYS_INLINE unsigned sj_pick_slot(const struct sj_policy *policy, struct sj
 {
     if (!policy->random)
         return sj_lowest_bit(bits);
-    /* The first free slot at or after a random one, going round within the group. */
-    unsigned from = (heap->pool[heap->pool_next++] & bin->rotate_mask) | bin->rotate_base;
+    /* The first free slot at or after a random one of the window, which begins at the lowest free slot; going round. */
+    unsigned from = (heap->pool[heap->pool_next++] & bin->window_mask) + sj_lowest_bit(bits);
     return (sj_lowest_bit(sj_rotate_right(bits, from)) + from) & (SJ_WORD_BITS - 1);
 }
 

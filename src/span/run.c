@@ -177,6 +177,19 @@ static void carve(struct run *run, size_t granules)
     }
 }
 
+/* Maps a taken stretch again if it was unmapped. False: the kernel refused, and the stretch is free as before. */
+static bool make_mapped(size_t first_granule, size_t granules, enum sj_run_content *content)
+{
+    if (*content != SJ_RUN_UNMAPPED)
+        return true;
+    if (!sj__pages_map_at(sj_window_address(first_granule), granules << SJ_GRANULE_SHIFT)) {
+        insert_joined(first_granule, granules, SJ_RUN_UNMAPPED, false);
+        return false;
+    }
+    *content = SJ_RUN_EMPTY;
+    return true;
+}
+
 static bool take_any(size_t granules, size_t *first_granule, enum sj_run_content *content)
 {
     for (unsigned kind = 0; kind < SJ_RUN_CONTENTS; kind++) {
@@ -185,7 +198,7 @@ static bool take_any(size_t granules, size_t *first_granule, enum sj_run_content
             *first_granule = run->first_granule;
             *content = (enum sj_run_content)kind;
             carve(run, granules);
-            return true;
+            return make_mapped(*first_granule, granules, content);
         }
     }
     return false;
@@ -201,41 +214,54 @@ static bool grow(size_t granules)
     return true;
 }
 
-/* Empties a stretch: by the kernel, or if that is refused with zeros. */
-static enum sj_run_content empty_pages(size_t first_granule, size_t granules)
+/* Gives a stretch's pages back, or unmaps it. False: the kernel refused. */
+static bool empty_pages(size_t first_granule, size_t granules, enum sj_run_content becomes)
 {
+    char *start = sj_window_address(first_granule);
     size_t bytes = granules << SJ_GRANULE_SHIFT;
-    if (!sj__pages_release(sj_window_address(first_granule), bytes))
-        return SJ_RUN_DIRTY;
-    bytes_of.released += bytes;
-    return SJ_RUN_EMPTY;
+    return becomes == SJ_RUN_EMPTY ? sj__pages_release(start, bytes) : sj__pages_unmap(start, bytes);
+}
+
+/* Turns all free runs of one content into another. Returns the bytes of them. */
+static size_t turn(enum sj_run_content content, enum sj_run_content becomes)
+{
+    size_t turned_bytes = 0;
+    struct run *refused = NULL;
+    for (struct run *run; (run = first_above(&bins_of[content], (unsigned)-1)) != NULL;) {
+        bin_remove(run);
+        if (empty_pages(run->first_granule, run->granules, becomes)) {
+            struct run turned = *run;
+            turned_bytes += turned.granules << SJ_GRANULE_SHIFT;
+            record_recycle(run); /* first: when memory is short there is no other record */
+            insert_joined(turned.first_granule, turned.granules, becomes, turned.fresh);
+        } else {
+            run->next = refused;
+            refused = run;
+        }
+    }
+    while (refused != NULL) {
+        struct run *run = refused;
+        refused = run->next;
+        bin_insert(run);
+    }
+    if (content != SJ_RUN_EMPTY)
+        bytes_of.released += turned_bytes;
+    return turned_bytes;
 }
 
 /* Empties all free runs that hold pages. */
 static size_t purge_locked(void)
 {
-    size_t given_bytes = 0;
-    for (unsigned content = SJ_RUN_DIRTY; content <= SJ_RUN_ZERO; content++) {
-        struct run *refused = NULL;
-        for (struct run *run; (run = first_above(&bins_of[content], (unsigned)-1)) != NULL;) {
-            bin_remove(run);
-            if (empty_pages(run->first_granule, run->granules) == SJ_RUN_EMPTY) {
-                struct run emptied = *run;
-                given_bytes += emptied.granules << SJ_GRANULE_SHIFT;
-                record_recycle(run); /* first: when memory is short there is no other record */
-                insert_joined(emptied.first_granule, emptied.granules, SJ_RUN_EMPTY, emptied.fresh);
-            } else {
-                run->next = refused;
-                refused = run;
-            }
-        }
-        while (refused != NULL) {
-            struct run *run = refused;
-            refused = run->next;
-            bin_insert(run);
-        }
-    }
-    return given_bytes;
+    return turn(SJ_RUN_DIRTY, SJ_RUN_EMPTY) + turn(SJ_RUN_ZERO, SJ_RUN_EMPTY);
+}
+
+/* Unmaps all free runs: their address space, and what of it is locked in memory, can be had again elsewhere. */
+static size_t unmap_locked(void)
+{
+    size_t unmapped_bytes = 0;
+    for (unsigned content = SJ_RUN_DIRTY; content < SJ_RUN_UNMAPPED; content++)
+        unmapped_bytes += turn((enum sj_run_content)content, SJ_RUN_UNMAPPED);
+    return unmapped_bytes;
 }
 
 bool sj__run_take(size_t granules, size_t *first_granule, enum sj_run_content *content)
@@ -244,7 +270,9 @@ bool sj__run_take(size_t granules, size_t *first_granule, enum sj_run_content *c
     sj__lock(&runs_lock);
     bool taken = take_any(granules, first_granule, content) ||
                  (grow(granules) && take_any(granules, first_granule, content)) ||
-                 (purge_locked() > 0 && take_any(granules, first_granule, content));
+                 (purge_locked() > 0 && take_any(granules, first_granule, content)) ||
+                 (unmap_locked() > 0 && (take_any(granules, first_granule, content) ||
+                                         (grow(granules) && take_any(granules, first_granule, content))));
     if (taken && *content == SJ_RUN_EMPTY)
         bytes_of.refaulted += granules << SJ_GRANULE_SHIFT;
     sj__unlock(&runs_lock);
@@ -260,7 +288,7 @@ bool sj__run_take_at(size_t first_granule, size_t granules, enum sj_run_content 
         if (run != NULL && run->granules >= granules) {
             *content = (enum sj_run_content)kind;
             carve(run, granules);
-            taken = true;
+            taken = make_mapped(first_granule, granules, content);
         }
     }
     sj__unlock(&runs_lock);
@@ -277,8 +305,10 @@ void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content con
         size_t fraction_bytes = bytes_of.window / HELD_WINDOW_FRACTION;
         size_t allowed_bytes = fraction_bytes > HELD_MIN_BYTES ? fraction_bytes : HELD_MIN_BYTES;
         if (held_bytes + (granules << SJ_GRANULE_SHIFT) > allowed_bytes &&
-            empty_pages(first_granule, granules) == SJ_RUN_EMPTY)
+            empty_pages(first_granule, granules, SJ_RUN_EMPTY)) {
+            bytes_of.released += granules << SJ_GRANULE_SHIFT;
             content = SJ_RUN_EMPTY;
+        }
     }
     insert_joined(first_granule, granules, content, false);
     sj__unlock(&runs_lock);

@@ -6,7 +6,8 @@
  * Why this way: two-level segregated fit by size (a bitmap of non-empty bins, four bins a doubling), so that every
  * request is a few bit operations whatever the number of runs. Runs are kept apart by what their pages hold, because
  * that decides what the next owner owes: a dirty run must be scrubbed, a zero one is ready, an empty one costs faults.
- * Runs of different content are never joined but when memory is short; then all are emptied, and all are alike.
+ * Runs of different content are never joined but when memory is short; then all are emptied, and all are alike. If that
+ * is not enough they are unmapped, which is all that helps under RLIMIT_AS and with locked memory.
  *
  * Invariants: a free run's first and last granule name its record in the map; the others name "freed" or "unused".
  * Two neighbouring free runs never have the same content. Records are recycled only as records of runs.
@@ -23,6 +24,7 @@ enum sj_run_content {
     SJ_RUN_DIRTY, /* pages hold whatever was last written */
     SJ_RUN_ZERO,  /* pages are held and all zero */
     SJ_RUN_EMPTY, /* no pages are held: reads as zero, costs a fault a page */
+    SJ_RUN_UNMAPPED, /* not even mapped: given back under a limit on address space or locked memory; never handed out so */
     SJ_RUN_CONTENTS
 };
 

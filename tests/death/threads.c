@@ -271,6 +271,7 @@ static void raced_once(bool misuse, size_t size)
 }
 
 static const size_t slot_sizes[] = { 8, 48, 256, 1000, 4096, 32768, SIZE_MAX };
+static const size_t block_sizes[] = { 33792, 1048576, SIZE_MAX };
 static const size_t some_sizes[] = { 8, 48, 256, 1000, 4096, 32768, 33792, 1048576, SIZE_MAX };
 
 #define BY_SIZE(name, list, function)                          \
@@ -282,7 +283,10 @@ const struct death_family death_threads[] = {
     BY_SIZE("thread_remote_twice", death_all_sizes, remote_twice),
     BY_SIZE("thread_two_remotes", some_sizes, two_remotes),
     BY_SIZE("thread_local_then_remote", death_all_sizes, local_then_remote),
-    { "thread_local_then_new_thread", "SJ-004|SJ-003|SJ-002", "0,1,2", DEATH_SIZE, 0, some_sizes,
+    /* Level 0 takes a freed large block's memory for anything at once: a second free after that is not to be told. */
+    { "thread_local_then_new_thread_large", "SJ-004|SJ-003|SJ-002", "1,2", DEATH_SIZE, 0, block_sizes,
+      local_then_new_thread },
+    { "thread_local_then_new_thread", "SJ-004|SJ-003|SJ-002", "0,1,2", DEATH_SIZE, 0, slot_sizes,
       local_then_new_thread },
     BY_SIZE("thread_remote_then_local", death_all_sizes, remote_then_local),
     BY_SIZE("thread_remote_then_local_queued", some_sizes, remote_then_local_queued),
