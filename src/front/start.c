@@ -15,6 +15,7 @@
 
 #include "front/fork.h"
 #include "front/next.h"
+#include "front/shadow.h"
 #include "front/summary.h"
 #include "heap/adopt.h"
 #include "meta/window.h"
@@ -221,6 +222,8 @@ __attribute__((constructor)) static void start_at_load(void)
     sj__pages_use_libc();
     if (!sj__start())
         return;
+    if (!sj__sealed.settings.disable && &sj__shadow_is_over != NULL && sj__shadow_is_over())
+        sj__status_amend(SJ_STATE_SHADOWED);
     if (sj__sealed.settings.verbose)
         sj__status_banner();
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What: other allocators in the same process. SCRUBJAY_DISABLE=1 passes every call on to the next one in search order,
-# and `scrubjay verify` says so.
+# What: other allocators in the same process. SCRUBJAY_DISABLE=1 passes every call on to the next one in search order; one
+# that comes before us is noticed; `scrubjay verify` says so in both cases.
 # Why this way: who serves a call is asked of the allocators themselves: libc's mallinfo2 and jemalloc's mallctl count,
 # and a block of ours lies where no other's does.
 # shellcheck source=../support/cases.sh
@@ -314,7 +314,7 @@ C
 }
 check disabled_next_one_that_lacks_names partial
 
-# ---- jemalloc behind us ----------------------------------------------------------------------------------
+# ---- jemalloc behind and before us ----------------------------------------------------------------------------------
 
 # Prints "jemalloc" if it serves malloc, else "another".
 cat >who.c <<'C'
@@ -348,5 +348,65 @@ behind()
     [ ! -x /usr/bin/python3 ] || [ "$(SCRUBJAY_DISABLE=1 preload "$library:$jemalloc" /usr/bin/python3 -c 'print(7)')" = 7 ]
 }
 check disabled_next_one_serves behind
+
+before()
+{
+    needs_jemalloc
+    [ "$(who "$jemalloc:$library")" = jemalloc ] || echo "jemalloc comes first and does not serve"
+    $cc -O1 -fno-builtin -pthread "$exercise" -o before && preload "$jemalloc:$library" ./before || return
+    says "$(SCRUBJAY_OPTIONS=verbose=1 preload "$jemalloc:$library" /bin/true 2>&1)" 'scrubjay: shadowed version='
+}
+check another_one_before_us_serves before
+
+verify_shadowed()
+{
+    needs_jemalloc
+    needs_command
+    local said
+    said=$(LD_PRELOAD="$jemalloc:$library" "$command" verify /bin/true)
+    [ $? = 1 ] || echo "wrong status"
+    says "$said" "not on: another malloc comes before the library's"
+    says "$said" "libjemalloc"
+    says_not "$said" options
+    says "$(LD_PRELOAD="$library:$jemalloc" "$command" verify /bin/true)" 'on: Scrubjay '
+}
+check verify_says_shadowed verify_shadowed
+
+# A program with a malloc of its own.
+own()
+{
+    needs_command
+    cat >own.c <<'C'
+#include <stddef.h>
+#include <string.h>
+static char pool[1 << 22];
+static size_t used;
+void *malloc(size_t size)
+{
+    size_t start = used;
+    used += (size + 31) / 16 * 16;
+    if (used > sizeof pool)
+        return NULL;
+    memcpy(pool + start, &size, sizeof size);
+    return pool + start + 16;
+}
+void free(void *block) { (void)block; }
+void *calloc(size_t count, size_t size) { return malloc(count * size); }
+void *realloc(void *block, size_t size)
+{
+    size_t old = 0;
+    void *moved = malloc(size);
+    if (block != NULL)
+        memcpy(&old, (char *)block - 16, sizeof old);
+    return block != NULL && moved != NULL ? memcpy(moved, block, old < size ? old : size) : moved;
+}
+int main(void) { return malloc(100) == NULL; }
+C
+    $cc -O1 -fno-builtin -w own.c -o own -rdynamic || return
+    preload "$library" ./own || echo "status $?"
+    says "$(SCRUBJAY_OPTIONS=verbose=1 preload "$library" ./own 2>&1)" 'scrubjay: shadowed version='
+    says "$("$command" verify --run -- ./own)" 'not on: '
+}
+check program_with_a_malloc_of_its_own own
 
 finish
