@@ -298,7 +298,7 @@ void sj__process_resident(size_t *now_bytes, size_t *peak_bytes)
 {
     int saved_errno = errno;
     struct process_reader reader;
-    char line[64];
+    char line[64] = "";
 
     *now_bytes = 0;
     *peak_bytes = 0;
