@@ -140,6 +140,42 @@ SJ_ALWAYS_INLINE void sj_fast_free_sized(const struct sj_policy *policy, void *b
         sj__slow_free_sized(block, size_bytes);
 }
 
+/* The slab of a live slot, whoever owns it; NULL for anything else, which is then judged on the slow path. */
+SJ_ALWAYS_INLINE struct sj_slab *sj_fast_live_slab(const void *block)
+{
+    if (!sj_window_contains(block))
+        return NULL;
+    struct sj_slab *slab = (struct sj_slab *)(void *)sj_window_lookup(sj_window_granule(block));
+    if (sj_load_relaxed_u32(&slab->span.kind) != SJ_SPAN_SLAB)
+        return NULL;
+    size_t offset = (size_t)((const char *)block - slab->base);
+    size_t slot = sj_slot_of(slab->reciprocal, offset);
+    uint64_t bit = (uint64_t)1 << (slot % SJ_WORD_BITS);
+    size_t word_index = slot / SJ_WORD_BITS;
+    if (slot * slab->slot_bytes != offset || slot >= slab->slots || !sj_word_has(&slab->planes[word_index].live, bit) ||
+        sj_word_has(&slab->remote->bits[word_index].value, bit))
+        return NULL;
+    return slab;
+}
+
+SJ_ALWAYS_INLINE void *sj_fast_realloc(const struct sj_policy *policy, void *block, size_t size_bytes)
+{
+    if (block == NULL)
+        return sj_fast_malloc(policy, size_bytes, false);
+    struct sj_slab *slab = sj_fast_live_slab(block);
+    if (sj_unlikely(slab == NULL || size_bytes == 0))
+        return sj__slow_realloc(block, size_bytes);
+    if (size_bytes <= SJ_SMALL_MAX_BYTES && sj_class_of(size_bytes) == slab->class_index)
+        return block;
+    return sj__slow_move(block, sj__size_classes[slab->class_index].usable_bytes, size_bytes);
+}
+
+SJ_ALWAYS_INLINE size_t sj_fast_usable_size(void *block)
+{
+    struct sj_slab *slab = sj_fast_live_slab(block);
+    return sj_likely(slab != NULL) ? sj__size_classes[slab->class_index].usable_bytes : sj__slow_usable_size(block);
+}
+
 /* Defines the functions of one variant and its table. `policy_of` is a constant struct, or the settings in force. */
 #define SJ_DEFINE_VARIANT(table, policy_of)                                                                          \
     static void *variant_malloc(size_t size_bytes)                                                                   \
@@ -158,15 +194,23 @@ SJ_ALWAYS_INLINE void sj_fast_free_sized(const struct sj_policy *policy, void *b
     {                                                                                                                \
         sj_fast_free_sized((policy_of), block, size_bytes);                                                          \
     }                                                                                                                \
+    static void *variant_realloc(void *block, size_t size_bytes)                                                     \
+    {                                                                                                                \
+        return sj_fast_realloc((policy_of), block, size_bytes);                                                      \
+    }                                                                                                                \
+    static size_t variant_usable_size(void *block)                                                                   \
+    {                                                                                                                \
+        return sj_fast_usable_size(block);                                                                           \
+    }                                                                                                                \
     const struct sj_dispatch table = {                                                                               \
         .malloc = variant_malloc,                                                                                    \
         .free = variant_free,                                                                                        \
         .calloc = variant_calloc,                                                                                    \
         .free_sized = variant_free_sized,                                                                            \
-        .realloc = sj__slow_realloc,                                                                                 \
+        .realloc = variant_realloc,                                                                                  \
         .aligned = sj__slow_aligned,                                                                                 \
         .free_aligned_sized = sj__slow_free_aligned_sized,                                                           \
-        .usable_size = sj__slow_usable_size,                                                                         \
+        .usable_size = variant_usable_size,                                                                          \
     }
 
 #endif

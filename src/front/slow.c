@@ -254,7 +254,7 @@ static void *resize_large(struct sj_large *large, size_t size_bytes, struct sj_a
     return block;
 }
 
-static void *move_block(void *block, size_t old_bytes, size_t size_bytes)
+void *sj__slow_move(void *block, size_t old_bytes, size_t size_bytes)
 {
     void *moved = sj__entry_malloc(size_bytes);
     if (moved == NULL)
@@ -282,11 +282,11 @@ void *sj__slow_realloc(void *block, size_t size_bytes)
     if (judgement.large != NULL) {
         void *resized =
             size_bytes > SJ_SMALL_MAX_BYTES ? resize_large(judgement.large, size_bytes, asker) : NULL;
-        return resized != NULL ? resized : move_block(block, judgement.usable_bytes, size_bytes);
+        return resized != NULL ? resized : sj__slow_move(block, judgement.usable_bytes, size_bytes);
     }
     if (size_bytes <= SJ_SMALL_MAX_BYTES && sj_class_of(size_bytes) == judgement.slab->class_index)
         return block;
-    return move_block(block, judgement.usable_bytes, size_bytes);
+    return sj__slow_move(block, judgement.usable_bytes, size_bytes);
 }
 
 size_t sj__slow_usable_size(void *block)

@@ -24,6 +24,9 @@ void *sj__slow_calloc(size_t size_bytes); /* zeroed */
 void *sj__slow_aligned(size_t alignment, size_t size_bytes);
 void *sj__slow_realloc(void *block, size_t size_bytes);
 
+/* Moves a valid block of `old_bytes` to a new one. The old one stays as it is if there is no memory. */
+void *sj__slow_move(void *block, size_t old_bytes, size_t size_bytes);
+
 /* Frees anything, or reports why not. */
 void sj__slow_free(void *block);
 
