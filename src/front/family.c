@@ -29,6 +29,8 @@ SJ_EXPORT void *malloc(size_t size)
     return sj__entry_malloc(size);
 }
 
+void *sj__names_malloc(size_t size) SJ_SECOND_NAME_OF(malloc);
+
 SJ_EXPORT void free(void *block)
 {
     sj__entry_free(block);

@@ -3,8 +3,9 @@
  * What: whether the process's malloc is ours at all.
  *
  * Why this way: another preloaded library, or the program, may define malloc before us in search order; then everything
- * runs and nothing is protected. Asking for a block by name and looking where it lies is the only test that can't be
- * wrong: an address of a function may be a program's own stub for it.
+ * runs and nothing is protected. If the address of malloc is that of our own, all is well, and nothing has been touched.
+ * If not, it may be a program's own stub that leads to ours: then a block is asked for by name, and where it lies can't
+ * be wrong. To ask always would leave a freed slot behind in every process.
  *
  * Invariants: in the shared library only, where it can happen; the reference to it is weak.
  *

@@ -372,6 +372,26 @@ verify_shadowed()
 }
 check verify_says_shadowed verify_shadowed
 
+# A program at a fixed address that takes malloc's has a stub for it, and that is its address for all: ours serves.
+stub()
+{
+    needs_command
+    cat >stub.c <<'C'
+#include <stdlib.h>
+void *(*volatile taken)(size_t);
+int main(void)
+{
+    taken = malloc;
+    free(taken(100));
+    return 0;
+}
+C
+    $cc -O1 -fno-builtin -no-pie -fno-pic stub.c -o stub 2>stub.err || lacks "no programs at fixed addresses"
+    preload "$library" ./stub || echo "status $?"
+    says "$("$command" verify --run -- ./stub)" 'on: Scrubjay '
+}
+check program_with_a_stub_for_malloc stub
+
 # A program with a malloc of its own.
 own()
 {
