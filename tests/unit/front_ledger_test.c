@@ -25,7 +25,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-enum { THREADS = 3, ROUNDS = 4, STEPS = 800, SHARED_BLOCKS = 256, OWN_BLOCKS = 64, OLD = 0xa7 };
+enum { THREADS = 3, ROUNDS = 4, STEPS = SJ_UNDER_TSAN ? 400 : 800, SHARED_BLOCKS = 256, OWN_BLOCKS = 64, OLD = 0xa7 };
 
 struct block {
     unsigned char *start; /* NULL: none */

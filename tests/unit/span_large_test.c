@@ -26,7 +26,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-enum { RANDOM_BLOCKS = 16 };
+enum { RANDOM_BLOCKS = 16, RANDOM_STEPS = SJ_UNDER_TSAN ? 250 : 600 };
 #define PAGE ((size_t)4096)
 #define MIB  ((size_t)1 << 20)
 
@@ -604,7 +604,7 @@ static void free_random_blocks(void)
 static void span_large__keeps_contents_over_random_operations(void)
 {
     uint64_t state = unit_state.seed;
-    for (unsigned i = 0; i < 600 && !unit_failed(); i++)
+    for (unsigned i = 0; i < RANDOM_STEPS && !unit_failed(); i++)
         random_step(&state);
     free_random_blocks();
 }
@@ -615,7 +615,7 @@ static void span_large__keeps_contents_when_calls_are_refused_now_and_then(void)
     source_state = unit_state.seed + 2;
     move_unmaps_first = true;
     use_source();
-    for (unsigned i = 0; i < 600 && !unit_failed(); i++) {
+    for (unsigned i = 0; i < RANDOM_STEPS && !unit_failed(); i++) {
         for (unsigned call = CALL_PROTECT; call < CALL_KINDS; call++)
             refuse_one_in[call] = unit_random_below(&source_state, 3) == 0 ? 1 + (i / 64) % 4 : 0;
         refuse_one_in[CALL_MAP] = unit_random_below(&source_state, 8) == 0;
