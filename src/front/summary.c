@@ -13,6 +13,7 @@
 #include "platform/pages.h"
 #include "platform/process.h"
 #include "report/report.h"
+#include "span/cache.h"
 #include "span/large.h"
 #include "span/run.h"
 
@@ -62,7 +63,7 @@ static void add_pages(struct sj_stats *stats)
     sj__run_read_bytes(&runs);
     sj__pages_read_counters(&pages);
     sj__arena_bytes(&used_bytes, &mapped_bytes);
-    stats->free_held_bytes = runs.held[SJ_RUN_DIRTY] + runs.held[SJ_RUN_ZERO];
+    stats->free_held_bytes = runs.held[SJ_RUN_DIRTY] + runs.held[SJ_RUN_ZERO] + sj__cache_bytes();
     stats->window_bytes = runs.window;
     stats->metadata_bytes = used_bytes;
     stats->system_calls_refused = pages.refused;

@@ -6,6 +6,7 @@
 
 #include "heap/adopt.h"
 #include "heap/remote.h"
+#include "span/large.h"
 #include "span/scrub.h"
 
 #include <string.h>
@@ -129,7 +130,12 @@ void sj__heap_note_free(const struct sj_policy *policy, struct sj_heap *heap, st
 
 static struct sj_slab *open_slab(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index)
 {
-    struct sj_slab *slab = sj__slab_open(class_index, heap, sj__adopt_level(), class_index != SJ_CLASS_ZERO);
+    bool accessible = class_index != SJ_CLASS_ZERO;
+    struct sj_slab *slab = sj__slab_open(class_index, heap, sj__adopt_level(), accessible);
+    if (slab == NULL) { /* there may be memory in large blocks that are kept for reuse */
+        sj__large_drain();
+        slab = sj__slab_open(class_index, heap, sj__adopt_level(), accessible);
+    }
     if (slab == NULL)
         return NULL;
     heap->lists[class_index].slabs++;

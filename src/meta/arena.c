@@ -7,6 +7,7 @@
 #include "base/bits.h"
 #include "meta/region.h"
 #include "platform/lock.h"
+#include "platform/pages.h"
 
 enum { ARENA_STEP_BYTES = 1 << 18 };
 
@@ -22,7 +23,8 @@ bool sj__arena_start(uint64_t random)
 static bool arena_grow(size_t bytes)
 {
     size_t step = bytes > ARENA_STEP_BYTES ? sj_round_up(bytes, ARENA_STEP_BYTES) : ARENA_STEP_BYTES;
-    return sj__region_grow(&arena_region, step);
+    return sj__region_grow(&arena_region, step) ||
+           sj__region_grow(&arena_region, sj_round_up(bytes, sj__page_bytes())); /* under a limit: what is needed */
 }
 
 void *sj__arena_alloc(size_t bytes)

@@ -7,12 +7,16 @@
 #include "base/checked.h"
 #include "platform/lock.h"
 #include "platform/pages.h"
+#include "span/cache.h"
 #include "span/run.h"
 #include "span/scrub.h"
 
 #include <string.h>
 
 enum {
+    KEEP_MAX_BYTES = 1 << 20,    /* a freed block up to this is kept whole for the next of its size */
+    KEEP_MIN_BYTES = 4 << 20,    /* of all kept blocks together, at least */
+    KEEP_WINDOW_FRACTION = 16,   /* and this part of the window, if that is more */
     RELEASE_MIN_BYTES = 1 << 20, /* from here on giving pages back is cheaper than writing zeros */
     GROWTH_FRACTION = 4          /* a block that must move gets this part of its size as room to grow */
 };
@@ -172,6 +176,21 @@ static bool take_place(const struct sj_policy *policy, struct sj_large *large, s
     return true;
 }
 
+/* A block out of the cache, made live. */
+static void *take_kept(const struct sj_policy *policy, size_t usable_bytes, size_t size_bytes, bool zero)
+{
+    struct sj_large *large = sj__cache_take(usable_bytes, policy->guard >= SJ_GUARD_LARGE);
+    if (large == NULL)
+        return NULL;
+    large->requested_bytes = size_bytes;
+    if (large->dirty && (zero || policy->scrub != SJ_SCRUB_OFF))
+        (void)zero_pages(large->start, usable_bytes);
+    publish(large);
+    (void)sj_fetch_add_relaxed_u64(&allocated_blocks, 1);
+    (void)sj_fetch_add_relaxed_u64(&allocated_bytes, usable_bytes);
+    return large->start;
+}
+
 void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t alignment, bool zero)
 {
     size_t page_bytes = sj__page_bytes();
@@ -179,13 +198,20 @@ void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t
     if (!sj_checked_round_up(size_bytes != 0 ? size_bytes : 1, page_bytes, &usable_bytes) ||
         usable_bytes > SJ_MAX_REQUEST_BYTES)
         return NULL;
+    if (size_bytes != 0 && alignment <= page_bytes) {
+        void *kept = take_kept(policy, usable_bytes, size_bytes, zero);
+        if (kept != NULL)
+            return kept;
+    }
     struct sj_large *large = record_get();
     if (large == NULL)
         return NULL;
     large->usable_bytes = usable_bytes;
     large->requested_bytes = size_bytes;
     enum sj_run_content content;
-    if (!take_place(policy, large, alignment > page_bytes ? alignment : page_bytes, &content)) {
+    alignment = alignment > page_bytes ? alignment : page_bytes;
+    if (!take_place(policy, large, alignment, &content) &&
+        (sj__cache_bytes() == 0 || (sj__large_drain(), !take_place(policy, large, alignment, &content)))) {
         record_put(large);
         return NULL;
     }
@@ -204,18 +230,48 @@ void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t
 
 /* ---- Free ------------------------------------------------------------------------------------------------------- */
 
-/* `bytes` is what the program could use of it. */
+/* What the block's own pages hold once it is freed and, by policy, scrubbed. `bytes` is what the program could use. */
 static enum sj_run_content content_after_free(const struct sj_policy *policy, struct sj_large *large, size_t bytes)
 {
     /* Pages that were moved here keep a mapping of their own; fresh ones join the neighbours' again. */
     if (large->moved && sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT)) {
         (void)sj_fetch_add_relaxed_u64(&released_bytes, bytes);
+        large->slack_dirty = 0;
         return SJ_RUN_EMPTY;
     }
-    if (policy->scrub == SJ_SCRUB_OFF)
-        return SJ_RUN_DIRTY;
-    enum sj_run_content content = zero_pages(large->start, bytes);
-    return large->slack_dirty ? SJ_RUN_DIRTY : content;
+    return policy->scrub == SJ_SCRUB_OFF ? SJ_RUN_DIRTY : zero_pages(large->start, bytes);
+}
+
+/* Gives a freed block's granules back to the runs. */
+static void give_up(struct sj_large *large, enum sj_run_content content)
+{
+    bool accessible =
+        lift_guards(large) || sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT);
+    if (accessible) /* else its granules are lost to the allocator, which is better than handing out pages that fault */
+        sj__run_give(large->first_granule, large->granules, large->slack_dirty ? SJ_RUN_DIRTY : content);
+    record_put(large);
+}
+
+static void give_up_all(struct sj_large *evicted)
+{
+    while (evicted != NULL) {
+        struct sj_large *large = evicted;
+        evicted = large->next;
+        give_up(large, large->dirty ? SJ_RUN_DIRTY : SJ_RUN_ZERO);
+    }
+}
+
+/* Keeps a freed block whole for the next request of its size. */
+static void keep(struct sj_large *large, enum sj_run_content content)
+{
+    large->dirty = content == SJ_RUN_DIRTY;
+    size_t fraction_bytes = sj_load_relaxed_size(&sj__window_limit_bytes) / KEEP_WINDOW_FRACTION;
+    give_up_all(sj__cache_put(large, fraction_bytes > KEEP_MIN_BYTES ? fraction_bytes : KEEP_MIN_BYTES));
+}
+
+void sj__large_drain(void)
+{
+    give_up_all(sj__cache_drain());
 }
 
 bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, const void *block)
@@ -229,12 +285,11 @@ bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, cons
     (void)sj_fetch_add_relaxed_u64(&freed_blocks, 1);
     size_t bytes = sj__large_usable(large);
     (void)sj_fetch_add_relaxed_u64(&freed_bytes, bytes);
-    bool accessible =
-        lift_guards(large) || sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT);
     enum sj_run_content content = content_after_free(policy, large, bytes);
-    if (accessible) /* else its granules are lost to the allocator, which is better than handing out pages that fault */
-        sj__run_give(large->first_granule, large->granules, content);
-    record_put(large);
+    if (large->usable_bytes <= KEEP_MAX_BYTES && !large->moved && !large->unusable)
+        keep(large, content);
+    else
+        give_up(large, content);
     return true;
 }
 
@@ -394,11 +449,13 @@ void sj__large_read_counts(struct sj_large_counts *out)
 
 void sj__large_lock_for_fork(void)
 {
+    sj__cache_lock_for_fork();
     sj__lock(&large_lock);
 }
 
 void sj__large_unlock_after_fork(bool in_child)
 {
+    sj__cache_unlock_after_fork(in_child);
     if (in_child)
         sj__lock_reset(&large_lock);
     else

@@ -36,7 +36,8 @@ struct sj_large {
     uint8_t unusable;    /* bool: of 0 bytes, at an alignment no slot has; its one page faults */
     uint8_t slack_dirty; /* bool: pages of its granules outside the block may hold old bytes */
     uint8_t moved;       /* bool: its pages were moved here, so its mapping can't join its neighbours' */
-    struct sj_large *next; /* in the pool */
+    uint8_t dirty; /* bool, of a block in the cache: its pages may hold old bytes */
+    struct sj_large *next; /* in the pool, or in a chain out of the cache */
 };
 
 /* A block of 0 bytes is distinct and faults.
@@ -55,6 +56,9 @@ void *sj__large_resize(const struct sj_policy *policy, struct sj_large *large, s
 
 /* The live block that contains `pointer`, also inside of it; NULL if none does. For reports: may take long. */
 struct sj_large *sj__large_containing(const void *pointer);
+
+/* Gives all blocks kept for reuse back to the runs. */
+void sj__large_drain(void);
 
 struct sj_large_counts {
     uint64_t allocated_blocks;

@@ -19,6 +19,7 @@
 #include "base/bits.h"
 #include "front/entry.h"
 #include "platform/pages.h"
+#include "span/cache.h"
 #include "span/large.h"
 #include "span/run.h"
 
@@ -28,6 +29,7 @@
 
 enum { RANDOM_BLOCKS = 16, RANDOM_STEPS = SJ_UNDER_TSAN ? 250 : 600 };
 #define PAGE ((size_t)4096)
+#define KIB  ((size_t)1 << 10)
 #define MIB  ((size_t)1 << 20)
 
 static const struct sj_policy *const bare = &sj__policy_levels[0];
@@ -285,6 +287,7 @@ static void span_large__works_without_guards_when_they_are_refused(void)
 {
     struct sj_large_counts before, after;
     free_block(scrubbing, sj__large_malloc(scrubbing, MIB, 1, false)); /* the window has room */
+    sj__large_drain();                                                 /* and no block with guards is kept */
     sj__large_read_counts(&before);
     refuse_one_in[CALL_ADVISE] = refuse_one_in[CALL_PROTECT] = 1;
     use_source();
@@ -462,6 +465,28 @@ static void span_large__second_free_is_refused(void)
     CHECK(record_of(block) == NULL);
 }
 
+/* A freed block of the same number of pages is handed out again whole: same place, guards in place, old bytes gone. */
+static void span_large__keeps_a_freed_block_for_the_next_of_its_size(void)
+{
+    char *block = sj__large_malloc(scrubbing, 100 * KIB, 1, false);
+    REQUIRE(block != NULL);
+    fill(block, 0, 100 * KIB, 9);
+    free_block(scrubbing, block);
+    CHECK(sj__cache_bytes() >= 100 * KIB);
+    char *longer = sj__large_malloc(scrubbing, 104 * KIB, 1, false);
+    CHECK(longer != block);
+    char *again = sj__large_malloc(scrubbing, 100 * KIB - 5, 1, false);
+    CHECK(again == block);
+    for (size_t i = 0; i < 100 * KIB; i++)
+        if (!CHECK(again[i] == 0))
+            break;
+    CHECK(touching_faults(again + 100 * KIB, true) && touching_faults(again - 1, true));
+    free_block(scrubbing, again);
+    free_block(scrubbing, longer);
+    sj__large_drain();
+    CHECK_EQ(sj__cache_bytes(), 0);
+}
+
 /* Two threads free a block at the same time; before the slower one gets to it the record serves another block. That
  * one must not be freed. */
 static void span_large__late_second_free_leaves_the_records_next_block_alone(void)
@@ -471,6 +496,7 @@ static void span_large__late_second_free_leaves_the_records_next_block_alone(voi
     REQUIRE(block != NULL && wall != NULL);
     struct sj_large *large = record_of(block); /* both threads have judged it live */
     CHECK(sj__large_free(scrubbing, large, block));
+    sj__large_drain();
     char *other = sj__large_malloc(scrubbing, 5 * MIB, 1, false);
     REQUIRE(other != NULL && other != block);
     REQUIRE(record_of(other) == large);
@@ -672,6 +698,7 @@ int main(int argc, char **argv)
     RUN(span_large__shows_no_old_byte_when_release_is_refused);
     RUN(span_large__zero_block_is_zero_after_anything);
     RUN(span_large__second_free_is_refused);
+    RUN(span_large__keeps_a_freed_block_for_the_next_of_its_size);
     RUN(span_large__late_second_free_leaves_the_records_next_block_alone);
     RUN(span_large__leaves_no_hole_when_a_move_fails);
     RUN(span_large__keeps_contents_when_guards_cannot_be_lifted);
