@@ -12,7 +12,7 @@ BEGIN { keep = 12 }
     line = substr($0, length($1) + 2)
     output[number, lines[number]++ % keep] = line
     if (line ~ /^(FAIL|not ok|# .*fail)/ && complaints[number] < 20)
-        complaint[number, complaints[number]++] = line
+        complaint[number, complaints[number]++] = lines[number] - 1 SUBSEP line
     if (line ~ /^[0-9]+ passed, [0-9]+ failed$/) {
         said[number] = 1
         said_passed[number] = $2
@@ -47,11 +47,14 @@ BEGIN { keep = 12 }
     }
     if (bad) {
         print $0
-        for (i = 0; i < complaints[number]; i++)
-            print "    " complaint[number, i]
-        if (complaints[number])
-            print "    ..."
         from = lines[number] > keep ? lines[number] - keep : 0
+        for (i = 0; i < complaints[number]; i++) {
+            split(complaint[number, i], parts, SUBSEP)
+            if (parts[1] < from)
+                print "    " parts[2]
+        }
+        if (from)
+            print "    ..."
         for (i = from; i < lines[number]; i++)
             print "    " output[number, i % keep]
     }
