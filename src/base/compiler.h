@@ -38,6 +38,9 @@
 /* Makes the compiler forget how a pointer was computed, so that it keeps it in a register and computes it once. */
 #define sj_hold(pointer) __asm__("" : "+r"(pointer))
 
+/* Keeps the compiler from moving loads and stores across; for what a signal handler of this thread may see. */
+#define sj_compiler_barrier() __asm__ volatile("" ::: "memory")
+
 /* Tells the compiler that control never comes here. In a debug build it traps. */
 #if defined(SJ_DEBUG)
 #define sj_assume_unreachable() __builtin_trap()

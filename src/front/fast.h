@@ -12,8 +12,8 @@
  * nothing changed, and is judged again there.
  *
  * Concurrency: the planes of a slab are written by the thread whose current heap owns it. Each update is one
- * instruction, so a signal handler of the same thread finds a consistent word. If one allocates between our reading
- * `bits` and writing it back, the same slot may be in a word twice; the live check at hand-out then drops it.
+ * instruction, so a signal handler of the same thread finds a consistent word. One that allocates while we do is
+ * noticed by what it leaves: a live bit, or another word in the bin. At worst a slot is lost.
  */
 #ifndef SJ_FRONT_FAST_H
 #define SJ_FRONT_FAST_H
@@ -48,9 +48,14 @@ SJ_ALWAYS_INLINE void *sj_fast_malloc(const struct sj_policy *policy, size_t siz
     /* Remote: a local and a remote free of this slot raced. Acquire pairs with the claim in sj__remote_free. */
     if (sj_unlikely(((sj_word_peek(&word->live) | sj_peek_u64(bin->remote)) & bit) != 0))
         return sj_fast_slow(size_bytes, zero);
-    bin->bits = bits ^ bit;
-    sj_word_set(&word->live, bit);
+    sj_word_set(&word->live, bit); /* from here on a signal handler passes this slot by */
     char *start = bin->word_start + slot * bin->slot_bytes;
+    sj_compiler_barrier();
+    if (sj_unlikely(bin->word != word)) { /* a handler has used the word up and put another in its place */
+        sj_word_clear(&word->live, bit);
+        return sj_fast_slow(size_bytes, zero);
+    }
+    sj_word_clear(&bin->bits, bit); /* not a store of `bits` less one: a handler may have taken others */
     if (zero) {
         if (sj_unlikely((word->dirty & bit) != 0))
             return memset(start, 0, bin->slot_bytes);

@@ -92,16 +92,27 @@ _Noreturn static void report_raced(const struct sj_bin *bin, unsigned slot, stru
 static char *hand_out(struct sj_heap *heap, struct sj_bin *bin, bool zero, struct sj_asker asker)
 {
     while (bin->bits != 0) {
-        unsigned slot = sj_pick_slot(policy_in_force(), heap, bin, bin->bits);
+        struct sj_word *word = bin->word;
+        uint64_t bits = sj_word_read(&bin->bits);
+        if (bits == 0)
+            break;
+        unsigned slot = sj_pick_slot(policy_in_force(), heap, bin, bits);
         uint64_t bit = (uint64_t)1 << slot;
-        sj_word_clear(&bin->bits, bit);
-        if ((bin->word->live & bit) != 0)
+        if ((sj_word_read(&word->live) & bit) != 0) {
+            sj_word_clear(&bin->bits, bit);
             continue;
+        }
         if ((sj_load_acquire_u64(bin->remote) & bit) != 0) /* pairs with the claim of a remote free */
             report_raced(bin, slot, asker);
-        sj_word_set(&bin->word->live, bit);
+        sj_word_set(&word->live, bit);
         char *start = bin->word_start + (size_t)slot * bin->slot_bytes;
-        if (zero && (bin->word->dirty & bit) != 0)
+        sj_compiler_barrier();
+        if (bin->word != word) { /* as in the fast path */
+            sj_word_clear(&word->live, bit);
+            continue;
+        }
+        sj_word_clear(&bin->bits, bit);
+        if (zero && (word->dirty & bit) != 0)
             memset(start, 0, bin->slot_bytes);
         return start;
     }

@@ -130,7 +130,7 @@ static void open_group(struct sj_slab *slab, struct sj_group *group)
     group->word_index = first_slot / SJ_WORD_BITS;
     group->first_slot = first_slot % SJ_WORD_BITS;
     group->slots = fresh_slots;
-    group->bits = sj_low_mask(slots) << group->first_slot;
+    group->bits = (sj_low_mask(slots) << group->first_slot) & ~slab->planes[group->word_index].live;
 }
 
 /* The first rich unit from the cursor on, else the fullest. Returns how many slots it has. */
@@ -141,8 +141,8 @@ static unsigned find_unit(struct sj_slab *slab, const struct sj_take *how, struc
     unsigned best_count = 0;
     for (unsigned looked = 0; looked < units; looked++) {
         unsigned first_slot = index * how->unit_slots;
-        uint64_t bits = slab->planes[first_slot / SJ_WORD_BITS].available &
-                        (sj_low_mask(how->unit_slots) << (first_slot % SJ_WORD_BITS));
+        const struct sj_word *word = &slab->planes[first_slot / SJ_WORD_BITS];
+        uint64_t bits = word->available & ~word->live & (sj_low_mask(how->unit_slots) << (first_slot % SJ_WORD_BITS));
         index = index + 1 < units ? index + 1 : 0;
         unsigned count = bits != 0 ? sj_count_bits(bits) : 0;
         if (count <= best_count)

@@ -18,7 +18,8 @@
  *     dirty      it owes a scrub: free, and may hold old bytes. Not dirty and not live: it reads as zero.
  *     freed      it has been freed since the slab was opened. For the reports: tells a double free from a wild one.
  *
- * Invariants: live and available are never both set. until_slow + trigger slots are not available (sj_slab_used). Remote bits are
+ * Invariants: live and available are never both set, but where a signal handler has allocated within a fast path of its
+ * own thread; therefore a slot that is live is never taken, scrubbed or handed out, whatever the other planes say. until_slow + trigger slots are not available (sj_slab_used). Remote bits are
  * zero when a slab is closed. A record is recycled for slabs of the same class only; its link and queued flag live on
  * (a thread may still be about to queue it, see heap/remote.h).
  *
