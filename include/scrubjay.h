@@ -52,27 +52,27 @@ int sj_malloc_trim(size_t pad);
 struct sj_stats {
     uint32_t version; /* SJ_STATS_VERSION of the library */
     uint32_t level;
-    uint64_t allocations;       /* calls that returned memory */
-    uint64_t frees;             /* of them, how many have been freed */
-    uint64_t live_bytes;        /* slots and blocks that the program has */
-    uint64_t freed_bytes;       /* ever freed */
-    uint64_t scrubbed_at_free;  /* ledger: freed bytes overwritten at once */
-    uint64_t scrubbed_at_reuse; /* ledger: overwritten before they were handed out again */
-    uint64_t scrubbed_by_kernel; /* ledger: given back to the system, which returns zeros */
-    uint64_t owed_bytes;        /* ledger: freed and still to be scrubbed; with scrub=off all that was freed */
+    uint64_t allocations;          /* calls that returned memory */
+    uint64_t frees;                /* of them, how many have been freed */
+    uint64_t live_bytes;           /* slots and blocks that the program has */
+    uint64_t freed_bytes;          /* ever freed */
+    uint64_t scrubbed_at_free;     /* ledger: freed bytes overwritten at once */
+    uint64_t scrubbed_at_reuse;    /* ledger: overwritten before they were handed out again */
+    uint64_t scrubbed_by_kernel;   /* ledger: given back to the system, which returns zeros */
+    uint64_t owed_bytes;           /* ledger: freed and still to be scrubbed; with scrub=off all that was freed */
     uint64_t calloc_avoided_bytes; /* calloc of memory known to be zero */
-    uint64_t remote_frees;      /* frees by a thread that does not own the memory */
-    uint64_t slabs;             /* number of slabs in use */
-    uint64_t slab_bytes;        /* their size */
-    uint64_t large_live_blocks; /* number of live large blocks */
+    uint64_t remote_frees;         /* frees by a thread that does not own the memory */
+    uint64_t slabs;                /* number of slabs in use */
+    uint64_t slab_bytes;           /* their size */
+    uint64_t large_live_blocks;    /* number of live large blocks */
     uint64_t large_live_bytes;
-    uint64_t free_held_bytes;   /* free runs that still hold pages */
-    uint64_t window_bytes;      /* address space in use for user memory */
-    uint64_t metadata_bytes;    /* records, map and heaps */
-    uint64_t heaps;             /* thread heaps ever made */
-    uint64_t guards_refused;    /* guards that could not be made */
+    uint64_t free_held_bytes;      /* free runs that still hold pages */
+    uint64_t window_bytes;         /* address space in use for user memory */
+    uint64_t metadata_bytes;       /* records, map and heaps */
+    uint64_t heaps;                /* thread heaps ever made */
+    uint64_t guards_refused;       /* guards that could not be made */
     uint64_t system_calls_refused; /* memory calls that the kernel refused */
-    uint64_t weak_seeds;        /* seeds made without the kernel's generator */
+    uint64_t weak_seeds;           /* seeds made without the kernel's generator */
 };
 #define SJ_STATS_VERSION 1
 

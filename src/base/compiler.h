@@ -29,8 +29,8 @@
 #define SJ_SECOND_NAME_OF(target) __attribute__((alias(#target)))
 #endif
 #define SJ_PRINTF_LIKE(format, first) __attribute__((format(printf, format, first)))
-#define SJ_CACHE_LINE_BYTES 64
-#define SJ_CACHE_ALIGNED __attribute__((aligned(SJ_CACHE_LINE_BYTES)))
+#define SJ_CACHE_LINE_BYTES           64
+#define SJ_CACHE_ALIGNED              __attribute__((aligned(SJ_CACHE_LINE_BYTES)))
 
 #define sj_likely(condition)   __builtin_expect(!!(condition), 1)
 #define sj_unlikely(condition) __builtin_expect(!!(condition), 0)
@@ -51,10 +51,10 @@
 /* An assertion: always type-checked, evaluated in debug builds only. A facts-of-life check that must hold in release too
  * is an `if` with a report, never an assertion. */
 #if defined(SJ_DEBUG)
-#define sj_assert(condition)          \
-    do {                              \
+#define sj_assert(condition)           \
+    do {                               \
         if (sj_unlikely(!(condition))) \
-            __builtin_trap();         \
+            __builtin_trap();          \
     } while (0)
 #else
 #define sj_assert(condition) ((void)sizeof((condition) ? 1 : 0))

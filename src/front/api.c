@@ -122,7 +122,8 @@ SJ_EXPORT int sj_malloc_trim(size_t pad)
         return next(pad); /* to us it means nothing: what is kept is kept in slabs that are in use anyway */
     if (!sj__start() || sj__sealed.settings.disable)
         return 0;
-    enum sj_inside outer = sj__slow_enter((struct sj_asker){ .function = "malloc_trim", .caller = __builtin_return_address(0) });
+    enum sj_inside outer =
+        sj__slow_enter((struct sj_asker){ .function = "malloc_trim", .caller = __builtin_return_address(0) });
     sj__adopt_release_idle();
     sj__large_drain();
     bool given = sj__run_purge() > 0;
@@ -136,7 +137,8 @@ SJ_EXPORT int sj_stats_read(struct sj_stats *stats)
         errno = sj__sealed.settings.disable ? ENOTSUP : ENOMEM;
         return -1;
     }
-    enum sj_inside outer = sj__slow_enter((struct sj_asker){ .function = "sj_stats_read", .caller = __builtin_return_address(0) });
+    enum sj_inside outer =
+        sj__slow_enter((struct sj_asker){ .function = "sj_stats_read", .caller = __builtin_return_address(0) });
     sj__summary_fill(stats);
     sj__slow_leave(outer);
     return 0;

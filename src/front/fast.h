@@ -182,40 +182,40 @@ SJ_ALWAYS_INLINE size_t sj_fast_usable_size(void *block)
 }
 
 /* Defines the functions of one variant and its table. `policy_of` is a constant struct, or the settings in force. */
-#define SJ_DEFINE_VARIANT(table, policy_of)                                                                          \
-    static void *variant_malloc(size_t size_bytes)                                                                   \
-    {                                                                                                                \
-        return sj_fast_malloc((policy_of), size_bytes, false);                                                       \
-    }                                                                                                                \
-    static void variant_free(void *block)                                                                            \
-    {                                                                                                                \
-        sj_fast_free((policy_of), block);                                                                            \
-    }                                                                                                                \
-    static void *variant_calloc(size_t count, size_t size_bytes)                                                     \
-    {                                                                                                                \
-        return sj_fast_calloc((policy_of), count, size_bytes);                                                       \
-    }                                                                                                                \
-    static void variant_free_sized(void *block, size_t size_bytes)                                                   \
-    {                                                                                                                \
-        sj_fast_free_sized((policy_of), block, size_bytes);                                                          \
-    }                                                                                                                \
-    static void *variant_realloc(void *block, size_t size_bytes)                                                     \
-    {                                                                                                                \
-        return sj_fast_realloc((policy_of), block, size_bytes);                                                      \
-    }                                                                                                                \
-    static size_t variant_usable_size(void *block)                                                                   \
-    {                                                                                                                \
-        return sj_fast_usable_size(block);                                                                           \
-    }                                                                                                                \
-    const struct sj_dispatch table = {                                                                               \
-        .malloc = variant_malloc,                                                                                    \
-        .free = variant_free,                                                                                        \
-        .calloc = variant_calloc,                                                                                    \
-        .free_sized = variant_free_sized,                                                                            \
-        .realloc = variant_realloc,                                                                                  \
-        .aligned = sj__slow_aligned,                                                                                 \
-        .free_aligned_sized = sj__slow_free_aligned_sized,                                                           \
-        .usable_size = variant_usable_size,                                                                          \
+#define SJ_DEFINE_VARIANT(table, policy_of)                        \
+    static void *variant_malloc(size_t size_bytes)                 \
+    {                                                              \
+        return sj_fast_malloc((policy_of), size_bytes, false);     \
+    }                                                              \
+    static void variant_free(void *block)                          \
+    {                                                              \
+        sj_fast_free((policy_of), block);                          \
+    }                                                              \
+    static void *variant_calloc(size_t count, size_t size_bytes)   \
+    {                                                              \
+        return sj_fast_calloc((policy_of), count, size_bytes);     \
+    }                                                              \
+    static void variant_free_sized(void *block, size_t size_bytes) \
+    {                                                              \
+        sj_fast_free_sized((policy_of), block, size_bytes);        \
+    }                                                              \
+    static void *variant_realloc(void *block, size_t size_bytes)   \
+    {                                                              \
+        return sj_fast_realloc((policy_of), block, size_bytes);    \
+    }                                                              \
+    static size_t variant_usable_size(void *block)                 \
+    {                                                              \
+        return sj_fast_usable_size(block);                         \
+    }                                                              \
+    const struct sj_dispatch table = {                             \
+        .malloc = variant_malloc,                                  \
+        .free = variant_free,                                      \
+        .calloc = variant_calloc,                                  \
+        .free_sized = variant_free_sized,                          \
+        .realloc = variant_realloc,                                \
+        .aligned = sj__slow_aligned,                               \
+        .free_aligned_sized = sj__slow_free_aligned_sized,         \
+        .usable_size = variant_usable_size,                        \
     }
 
 #endif

@@ -64,8 +64,7 @@ struct sj_judgement sj__judge(const void *pointer)
     return judgement;
 }
 
-static struct sj_report_facts facts_of(const struct sj_judgement *judgement, const void *pointer,
-                                       struct sj_asker asker)
+static struct sj_report_facts facts_of(const struct sj_judgement *judgement, const void *pointer, struct sj_asker asker)
 {
     return (struct sj_report_facts){
         .pointer = pointer,
@@ -81,18 +80,14 @@ void sj__judge_report(const struct sj_judgement *judgement, const void *pointer,
 {
     struct sj_report_facts facts = facts_of(judgement, pointer, asker);
     switch (judgement->verdict) {
-    case SJ_IS_FREED:
-        sj__report_misuse(freeing ? SJ_DOUBLE_FREE : SJ_USE_AFTER_FREE, &facts);
-    case SJ_IS_INTERIOR:
-        sj__report_misuse(SJ_INTERIOR_POINTER, &facts);
-    case SJ_IS_UNTOUCHED:
-        sj__report_misuse(SJ_NEVER_ALLOCATED, &facts);
+    case SJ_IS_FREED: sj__report_misuse(freeing ? SJ_DOUBLE_FREE : SJ_USE_AFTER_FREE, &facts);
+    case SJ_IS_INTERIOR: sj__report_misuse(SJ_INTERIOR_POINTER, &facts);
+    case SJ_IS_UNTOUCHED: sj__report_misuse(SJ_NEVER_ALLOCATED, &facts);
     case SJ_IS_FOREIGN:
         if (sj__sealed.settings.foreign == SJ_FOREIGN_IGNORE)
             return;
         sj__report_misuse(SJ_FOREIGN_POINTER, &facts);
-    case SJ_IS_LIVE:
-        break;
+    case SJ_IS_LIVE: break;
     }
     facts.note = "a valid block was judged invalid: its state changed meanwhile";
     sj__report_misuse(SJ_METADATA_CORRUPTION, &facts);

@@ -29,8 +29,8 @@ struct sj_judgement {
     struct sj_slab *slab;   /* NULL if it is no slab's */
     struct sj_large *large; /* NULL if it is no live large block's */
     unsigned slot_index;
-    const char *block;      /* start of the slot or block, if known */
-    size_t usable_bytes;    /* its size, if known */
+    const char *block;   /* start of the slot or block, if known */
+    size_t usable_bytes; /* its size, if known */
 };
 
 struct sj_judgement sj__judge(const void *pointer);

@@ -72,8 +72,8 @@ static struct sj_heap *ready_heap(unsigned class_index, struct sj_asker asker)
     if (attached)
         heap = sj__heap_attach();
     sj__heap_inside = SJ_INSIDE_HEAP;
-    bool ready = heap != NULL && (heap->bins[class_index].bits != 0 ||
-                                  sj__heap_refill(policy_in_force(), heap, class_index));
+    bool ready =
+        heap != NULL && (heap->bins[class_index].bits != 0 || sj__heap_refill(policy_in_force(), heap, class_index));
     sj__slow_leave(outer);
     if (attached && heap != NULL)
         sj__heap_arm_exit(heap); /* may allocate, so only now */
@@ -164,10 +164,8 @@ void *sj__slow_aligned(size_t alignment, size_t size_bytes)
 static void free_slot(const struct sj_judgement *judgement, void *block, struct sj_asker asker)
 {
     switch (sj__remote_free(policy_in_force(), judgement->slab, judgement->slot_index)) {
-    case SJ_REMOTE_FREED:
-        return;
-    case SJ_REMOTE_NOT_LIVE:
-        sj__judge_report_double_free(judgement, block, asker, NULL);
+    case SJ_REMOTE_FREED: return;
+    case SJ_REMOTE_NOT_LIVE: sj__judge_report_double_free(judgement, block, asker, NULL);
     case SJ_REMOTE_ALREADY_FREED:
         sj__judge_report_double_free(judgement, block, asker, "the first free is still queued for the owner");
     }
@@ -291,8 +289,7 @@ void *sj__slow_realloc(void *block, size_t size_bytes)
         return NULL;
     }
     if (judgement.large != NULL) {
-        void *resized =
-            size_bytes > SJ_SMALL_MAX_BYTES ? resize_large(judgement.large, size_bytes, asker) : NULL;
+        void *resized = size_bytes > SJ_SMALL_MAX_BYTES ? resize_large(judgement.large, size_bytes, asker) : NULL;
         return resized != NULL ? resized : sj__slow_move(block, judgement.usable_bytes, size_bytes);
     }
     if (size_bytes <= SJ_SMALL_MAX_BYTES && sj_class_of(size_bytes) == judgement.slab->class_index)

@@ -50,8 +50,8 @@ enum { SJ_POOL_BYTES = 256 };
 
 struct sj_heap {
     SJ_CACHE_ALIGNED struct sj_bin bins[SJ_CLASS_COUNT];
-    uint8_t pool_next; /* next byte of `pool` to use; wraps */
-    uint8_t pool_fresh; /* up to here the pool's bytes are unused */
+    uint8_t pool_next;    /* next byte of `pool` to use; wraps */
+    uint8_t pool_fresh;   /* up to here the pool's bytes are unused */
     uint16_t exit_rounds; /* how often the thread's exit hook has run */
     uint32_t thread_id;
     uint64_t calloc_avoided_bytes;
@@ -65,7 +65,7 @@ struct sj_heap {
     struct sj_bin_list lists[SJ_CLASS_COUNT];
     uint32_t chacha_key[SJ_CHACHA_KEY_WORDS];
     uint64_t chacha_counter;
-    uint64_t paid_reuse_bytes;  /* ledger: scrubbed when taken again */
+    uint64_t paid_reuse_bytes;   /* ledger: scrubbed when taken again */
     uint64_t remote_freed_slots; /* folded remote frees */
 };
 

@@ -24,8 +24,7 @@ static void sum_heaps(struct class_sums *classes, struct sj_heap_sums *sums)
             classes[c].taken_slots += heap->lists[c].taken_slots + bin->reused;
             classes[c].held_slots += sj_count_bits(sj_word_read(&bin->bits));
             sums->slabs += heap->lists[c].slabs;
-            sums->slab_bytes +=
-                (uint64_t)heap->lists[c].slabs * sj__size_classes[c].granules << SJ_GRANULE_SHIFT;
+            sums->slab_bytes += (uint64_t)heap->lists[c].slabs * sj__size_classes[c].granules << SJ_GRANULE_SHIFT;
         }
         sums->paid_reuse_bytes += heap->paid_reuse_bytes;
         sums->calloc_avoided_bytes += heap->calloc_avoided_bytes;

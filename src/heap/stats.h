@@ -19,8 +19,8 @@ struct sj_heap_sums {
     uint64_t live_slots;
     uint64_t live_bytes;
     uint64_t allocated_bytes;
-    uint64_t owed_bytes;       /* in dirty slots of slabs */
-    uint64_t freed_bytes_hot;  /* freed in classes that the policy scrubs at free */
+    uint64_t owed_bytes;      /* in dirty slots of slabs */
+    uint64_t freed_bytes_hot; /* freed in classes that the policy scrubs at free */
     uint64_t paid_reuse_bytes;
     uint64_t calloc_avoided_bytes;
     uint64_t remote_freed_slots;

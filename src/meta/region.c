@@ -10,7 +10,7 @@
 /* Where a stretch may begin and how long it may become, in 1/128 of the address space a process has: on x86-64 (47
  * bits) one unit is 1 TiB. Programs, their heap and the sanitizers' shadows lie below and above these. */
 struct placement {
-    unsigned first_unit;  /* the base lies in [first_unit, first_unit + base_units) */
+    unsigned first_unit; /* the base lies in [first_unit, first_unit + base_units) */
     unsigned base_units;
     unsigned limit_units; /* the stretch never grows past this many units */
     size_t reserve_bytes; /* what is asked for where the kernel chooses */

@@ -120,6 +120,5 @@ bool sj__window_renew(void *address, size_t bytes)
 
 struct sj_span *sj__window_find(const void *pointer)
 {
-    return sj_window_contains(pointer) ? sj_window_lookup(sj_window_granule(pointer))
-                                       : sj__window_unused;
+    return sj_window_contains(pointer) ? sj_window_lookup(sj_window_granule(pointer)) : sj__window_unused;
 }

@@ -29,12 +29,12 @@ enum sj_thp { SJ_THP_NEVER, SJ_THP_SYSTEM };
 
 /* The mitigations. */
 struct sj_policy {
-    uint8_t random;           /* bool: random pick of slots and words */
-    uint8_t delay;            /* enum sj_delay: when a freed slot may be handed out again */
-    uint8_t scrub;            /* enum sj_scrub: when freed bytes are overwritten */
-    uint8_t guard;            /* enum sj_guard: guard pages */
-    uint8_t sized;            /* bool: the size given to a sized free must match */
-    uint8_t fixed_seed;       /* bool: `seed` is the source of all randomness; for tests and measurements only */
+    uint8_t random;            /* bool: random pick of slots and words */
+    uint8_t delay;             /* enum sj_delay: when a freed slot may be handed out again */
+    uint8_t scrub;             /* enum sj_scrub: when freed bytes are overwritten */
+    uint8_t guard;             /* enum sj_guard: guard pages */
+    uint8_t sized;             /* bool: the size given to a sized free must match */
+    uint8_t fixed_seed;        /* bool: `seed` is the source of all randomness; for tests and measurements only */
     uint16_t scrub_free_bytes; /* scrub=auto: slots up to this size are scrubbed at free, larger ones at reuse */
 };
 
@@ -53,20 +53,20 @@ struct sj_settings {
 enum { SJ_LEVEL_MAX = 2, SJ_LEVEL_DEFAULT = 2 };
 
 /* The ladder: the policy of each level, as constants the variants are instantiated with. */
-#define SJ_POLICY_LEVEL_0                                                                                            \
-    {                                                                                                                \
-        .random = 0, .delay = SJ_DELAY_LIFO, .scrub = SJ_SCRUB_OFF, .guard = SJ_GUARD_OFF, .sized = 0,               \
-        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT                                             \
+#define SJ_POLICY_LEVEL_0                                                                              \
+    {                                                                                                  \
+        .random = 0, .delay = SJ_DELAY_LIFO, .scrub = SJ_SCRUB_OFF, .guard = SJ_GUARD_OFF, .sized = 0, \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT                               \
     }
-#define SJ_POLICY_LEVEL_1                                                                                            \
-    {                                                                                                                \
-        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_OFF, .guard = SJ_GUARD_LARGE, .sized = 1,              \
-        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT                                             \
+#define SJ_POLICY_LEVEL_1                                                                               \
+    {                                                                                                   \
+        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_OFF, .guard = SJ_GUARD_LARGE, .sized = 1, \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT                                \
     }
-#define SJ_POLICY_LEVEL_2                                                                                            \
-    {                                                                                                                \
-        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_AUTO, .guard = SJ_GUARD_LARGE, .sized = 1,             \
-        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT                                             \
+#define SJ_POLICY_LEVEL_2                                                                                \
+    {                                                                                                    \
+        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_AUTO, .guard = SJ_GUARD_LARGE, .sized = 1, \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT                                 \
     }
 
 /* scrub=auto scrubs slots up to this size at free, while their lines are hot. Measured; see doc/adr. */

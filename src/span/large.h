@@ -33,10 +33,10 @@ struct sj_large {
     struct sj_atomic_u32 live;
     uint8_t guarded_front; /* bool: a guard page stands there */
     uint8_t guarded_back;
-    uint8_t unusable;    /* bool: of 0 bytes, at an alignment no slot has; its one page faults */
-    uint8_t slack_dirty; /* bool: pages of its granules outside the block may hold old bytes */
-    uint8_t moved;       /* bool: its pages were moved here, so its mapping can't join its neighbours' */
-    uint8_t dirty; /* bool, of a block in the cache: its pages may hold old bytes */
+    uint8_t unusable;      /* bool: of 0 bytes, at an alignment no slot has; its one page faults */
+    uint8_t slack_dirty;   /* bool: pages of its granules outside the block may hold old bytes */
+    uint8_t moved;         /* bool: its pages were moved here, so its mapping can't join its neighbours' */
+    uint8_t dirty;         /* bool, of a block in the cache: its pages may hold old bytes */
     struct sj_large *next; /* in the pool, or in a chain out of the cache */
 };
 
@@ -65,8 +65,8 @@ struct sj_large_counts {
     uint64_t freed_blocks;
     uint64_t allocated_bytes; /* whole pages */
     uint64_t freed_bytes;
-    uint64_t scrubbed_bytes;  /* written with zeros */
-    uint64_t released_bytes;  /* paid by the kernel */
+    uint64_t scrubbed_bytes; /* written with zeros */
+    uint64_t released_bytes; /* paid by the kernel */
     uint64_t guards_refused;
 };
 void sj__large_read_counts(struct sj_large_counts *out);

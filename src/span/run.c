@@ -12,9 +12,9 @@ enum {
     BINS_A_DOUBLING_SHIFT = 2,
     BIN_COUNT = 128, /* four a doubling, to 2^32 granules */
     BIN_WORDS = BIN_COUNT / 64,
-    SEARCH_LIMIT = 8,           /* runs looked at in the bin that may hold smaller ones */
-    HELD_MIN_BYTES = 32 << 20,  /* free pages always kept for reuse */
-    HELD_WINDOW_FRACTION = 8    /* and this part of the window, if that is more */
+    SEARCH_LIMIT = 8,          /* runs looked at in the bin that may hold smaller ones */
+    HELD_MIN_BYTES = 32 << 20, /* free pages always kept for reuse */
+    HELD_WINDOW_FRACTION = 8   /* and this part of the window, if that is more */
 };
 
 struct run {

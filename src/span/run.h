@@ -21,9 +21,9 @@
 #include "meta/window.h"
 
 enum sj_run_content {
-    SJ_RUN_DIRTY, /* pages hold whatever was last written */
-    SJ_RUN_ZERO,  /* pages are held and all zero */
-    SJ_RUN_EMPTY, /* no pages are held: reads as zero, costs a fault a page */
+    SJ_RUN_DIRTY,    /* pages hold whatever was last written */
+    SJ_RUN_ZERO,     /* pages are held and all zero */
+    SJ_RUN_EMPTY,    /* no pages are held: reads as zero, costs a fault a page */
     SJ_RUN_UNMAPPED, /* not even mapped: given back under a limit on address space or locked memory; never handed out so */
     SJ_RUN_CONTENTS
 };

@@ -48,7 +48,8 @@ __attribute__((target("avx2"))) static void scrub_avx2(char *at, char *end)
     for (; at + LINE_BYTES <= end; at += LINE_BYTES) {
         vector32 *line = (vector32 *)(void *)at;
         vector32 any = line[0] | line[1];
-        if (!__builtin_ia32_ptestz256((long long __attribute__((vector_size(32))))any, (long long __attribute__((vector_size(32))))any))
+        if (!__builtin_ia32_ptestz256((long long __attribute__((vector_size(32))))any,
+                                      (long long __attribute__((vector_size(32))))any))
             line[0] = line[1] = (vector32){ 0, 0, 0, 0 };
     }
     (void)scrub_edge(at, end);

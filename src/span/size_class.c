@@ -7,11 +7,11 @@
 #include "meta/window.h"
 
 enum {
-    LINEAR_MAX_BYTES = 128,        /* 16-byte steps up to here */
-    CLASSES_A_DOUBLING_SHIFT = 2,  /* four from there on */
-    SLAB_MIN_SLOTS = 8,            /* a slab of large slots takes more granules rather than fewer slots */
-    FRESH_MAX_BYTES = 8192,        /* untouched slots are opened in groups of at most this span, so that picks stay close */
-    UNITS_A_SLAB = 4,              /* a slab has at least this many units, if they have 8 slots each */
+    LINEAR_MAX_BYTES = 128,       /* 16-byte steps up to here */
+    CLASSES_A_DOUBLING_SHIFT = 2, /* four from there on */
+    SLAB_MIN_SLOTS = 8,           /* a slab of large slots takes more granules rather than fewer slots */
+    FRESH_MAX_BYTES = 8192, /* untouched slots are opened in groups of at most this span, so that picks stay close */
+    UNITS_A_SLAB = 4,       /* a slab has at least this many units, if they have 8 slots each */
     GROUP_MIN_SLOTS = 8
 };
 

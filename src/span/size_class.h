@@ -28,14 +28,14 @@ enum {
 };
 
 struct sj_size_class {
-    uint64_t reciprocal;     /* ceil(2^40 / slot_bytes) */
-    uint32_t slot_bytes;     /* a multiple of 16 */
-    uint32_t usable_bytes;   /* what the program may use: slot_bytes, or 0 for class 0 */
-    uint16_t slots;          /* slots a slab */
-    uint16_t words;          /* 64-slot words a slab */
-    uint16_t granules;       /* 64 KiB granules a slab */
-    uint8_t fresh_slots;     /* how many neighbouring slots are opened at once: a power of two, 8 to 64 */
-    uint8_t unit_slots;      /* how many are taken at once for reuse, where freed slots are to rest: likewise */
+    uint64_t reciprocal;   /* ceil(2^40 / slot_bytes) */
+    uint32_t slot_bytes;   /* a multiple of 16 */
+    uint32_t usable_bytes; /* what the program may use: slot_bytes, or 0 for class 0 */
+    uint16_t slots;        /* slots a slab */
+    uint16_t words;        /* 64-slot words a slab */
+    uint16_t granules;     /* 64 KiB granules a slab */
+    uint8_t fresh_slots;   /* how many neighbouring slots are opened at once: a power of two, 8 to 64 */
+    uint8_t unit_slots;    /* how many are taken at once for reuse, where freed slots are to rest: likewise */
 };
 
 extern SJ_HIDDEN struct sj_size_class sj__size_classes[SJ_CLASS_COUNT];

@@ -78,7 +78,7 @@ struct sj_slab {
     uint16_t first_group; /* the group that was opened first; the others follow, round the end */
     uint16_t opened;      /* groups that have been opened */
     uint16_t cursor;      /* the unit the next search begins at: the one longest without a take */
-    bool clean_start; /* its pages were zero when it was opened */
+    bool clean_start;     /* its pages were zero when it was opened */
 
     SJ_CACHE_ALIGNED struct sj_word planes[];
 };
@@ -107,10 +107,10 @@ struct sj_group {
 
 /* How slots are to be taken. */
 struct sj_take {
-    unsigned unit_slots;  /* neighbours taken at once for reuse: at most 64, a power of two */
-    unsigned rich_slots;  /* a unit with fewer is not taken while a fuller one is there */
-    size_t rest_bytes;    /* groups are opened before any is reused until they span this */
-    bool rich_only;       /* rather nothing than a poor unit */
+    unsigned unit_slots; /* neighbours taken at once for reuse: at most 64, a power of two */
+    unsigned rich_slots; /* a unit with fewer is not taken while a fuller one is there */
+    size_t rest_bytes;   /* groups are opened before any is reused until they span this */
+    bool rich_only;      /* rather nothing than a poor unit */
 };
 
 /* Opens a slab of a class for `owner`. NULL if there is no memory. `accessible` false: its pages are made to fault. */

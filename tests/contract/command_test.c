@@ -246,9 +246,9 @@ static void command_verify__sees_running_process_when_linked_or_not(void)
 
 static void command_explain__knows_every_option_and_report(void)
 {
-    static const char *const words[] = { "level",   "random",  "delay",   "scrub", "guard",      "sized",
-                                         "foreign", "thp",     "seed",    "verbose", "stats", "scrub=free", "levels",
-                                         "options", "reports", "sj-4",    "10" };
+    static const char *const words[] = { "level",   "random",  "delay",   "scrub",   "guard", "sized",
+                                         "foreign", "thp",     "seed",    "verbose", "stats", "scrub=free",
+                                         "levels",  "options", "reports", "sj-4",    "10" };
     CHECK_EQ(shell("%s explain 2>&1", command), 0);
     CHECK(said("SJ-010"));
     for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)

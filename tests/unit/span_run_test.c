@@ -146,8 +146,7 @@ static size_t free_bytes(void)
 {
     struct sj_run_bytes bytes;
     sj__run_read_bytes(&bytes);
-    return bytes.held[SJ_RUN_DIRTY] + bytes.held[SJ_RUN_ZERO] + bytes.held[SJ_RUN_EMPTY] +
-           bytes.held[SJ_RUN_UNMAPPED];
+    return bytes.held[SJ_RUN_DIRTY] + bytes.held[SJ_RUN_ZERO] + bytes.held[SJ_RUN_EMPTY] + bytes.held[SJ_RUN_UNMAPPED];
 }
 
 static void check_sums(void)
