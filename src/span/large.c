@@ -242,12 +242,17 @@ static enum sj_run_content content_after_free(const struct sj_policy *policy, st
     return policy->scrub == SJ_SCRUB_OFF ? SJ_RUN_DIRTY : zero_pages(large->start, bytes);
 }
 
-/* Gives a freed block's granules back to the runs. */
-static void give_up(struct sj_large *large, enum sj_run_content content)
+/* Lifts the guards, while they still are what their flags say. False: the block's granules are lost to the allocator,
+ * which is better than handing out pages that fault. */
+static bool make_accessible(struct sj_large *large)
 {
-    bool accessible =
-        lift_guards(large) || sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT);
-    if (accessible) /* else its granules are lost to the allocator, which is better than handing out pages that fault */
+    return lift_guards(large) || sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT);
+}
+
+/* Gives a freed block's granules back to the runs, if they are accessible, and its record to the pool. */
+static void give_up(struct sj_large *large, bool accessible, enum sj_run_content content)
+{
+    if (accessible)
         sj__run_give(large->first_granule, large->granules, large->slack_dirty ? SJ_RUN_DIRTY : content);
     record_put(large);
 }
@@ -257,7 +262,7 @@ static void give_up_all(struct sj_large *evicted)
     while (evicted != NULL) {
         struct sj_large *large = evicted;
         evicted = large->next;
-        give_up(large, large->dirty ? SJ_RUN_DIRTY : SJ_RUN_ZERO);
+        give_up(large, make_accessible(large), large->dirty ? SJ_RUN_DIRTY : SJ_RUN_ZERO);
     }
 }
 
@@ -285,11 +290,12 @@ bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, cons
     (void)sj_fetch_add_relaxed_u64(&freed_blocks, 1);
     size_t bytes = sj__large_usable(large);
     (void)sj_fetch_add_relaxed_u64(&freed_bytes, bytes);
-    enum sj_run_content content = content_after_free(policy, large, bytes);
-    if (large->usable_bytes <= KEEP_MAX_BYTES && !large->moved && !large->unusable)
-        keep(large, content);
-    else
-        give_up(large, content);
+    if (large->usable_bytes <= KEEP_MAX_BYTES && !large->moved && !large->unusable) {
+        keep(large, content_after_free(policy, large, bytes));
+    } else {
+        bool accessible = make_accessible(large);
+        give_up(large, accessible, content_after_free(policy, large, bytes));
+    }
     return true;
 }
 
