@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# What: the bars that are no timings of workloads: instructions of a 48-byte pair (callgrind), what an idle thread adds,
+# what the start adds; for Scrubjay's levels and the peers that are installed. Prints a table; exit status 1 if a bar
+# is missed.
+#
+# Usage: bench/bars/run.sh [LIBRARY]   (default build/release/libscrubjay.so; ./dev bench --bars)
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+library=$(realpath -e "${1:-$here/../../build/release/libscrubjay.so}")
+peers=/usr/lib/$(uname -m)-linux-gnu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for program in pair threads start; do
+    "${CC:-cc}" -O2 -fno-builtin -pthread -D_GNU_SOURCE "$here/$program.c" -o "$work/$program"
+done
+missed=0
+
+# instructions PRELOAD LEVEL PAIRS
+instructions()
+{
+    LD_PRELOAD=$1 SCRUBJAY_OPTIONS=level=$2 valgrind --tool=callgrind --callgrind-out-file=/dev/null \
+        "$work/pair" "$3" 2>&1 | awk '/Collected/ { print $4 }'
+}
+
+# row NAME PRELOAD LEVEL [BAR]: one line of the table
+row()
+{
+    local short long pair
+    short=$(instructions "$2" "$3" 100000)
+    long=$(instructions "$2" "$3" 200000)
+    pair=$(((long - short) / 100000))
+    read -r rss maps < <(LD_PRELOAD=$2 SCRUBJAY_OPTIONS=level=$3 "$work/threads")
+    printf '| %s | %s | %s | %s | %s |\n' "$1" "$pair" "${4:--}" "$rss" "$maps"
+    if [ -n "${4:-}" ] && [ "$pair" -gt "$4" ]; then missed=1; fi
+    if [ -n "${4:-}" ] && awk -v rss="$rss" -v base="$base_rss" 'BEGIN { exit !(rss - base > 32) }'; then missed=1; fi
+}
+
+read -r base_rss _ < <("$work/threads")
+printf '| allocator | instructions a pair | bar | KiB of RSS an idle thread | mappings an idle thread |\n|---|---|---|---|---|\n'
+row glibc '' 0
+for peer in libmimalloc.so.2 libjemalloc.so.2; do
+    if [ -e "$peers/$peer" ]; then row "${peer%%.*}" "$peers/$peer" 0; fi
+done
+row 'level 0' "$library" 0 90
+row 'level 1' "$library" 1 140
+row 'level 2' "$library" 2 140
+start=$("$work/start" "$library")
+printf '\nStart of /bin/true: %s ms more than without (bar 0.5).\n' "$start"
+if awk -v start="$start" 'BEGIN { exit !(start > 0.5) }'; then missed=1; fi
+if [ "$missed" = 0 ]; then echo 'Every bar is met.'; else echo 'A bar is missed.'; fi
+exit "$missed"
