@@ -28,9 +28,8 @@
 #else
 #define SJ_SECOND_NAME_OF(target) __attribute__((alias(#target)))
 #endif
-#define SJ_PRINTF_LIKE(format, first) __attribute__((format(printf, format, first)))
-#define SJ_CACHE_LINE_BYTES           64
-#define SJ_CACHE_ALIGNED              __attribute__((aligned(SJ_CACHE_LINE_BYTES)))
+#define SJ_CACHE_LINE_BYTES 64
+#define SJ_CACHE_ALIGNED    __attribute__((aligned(SJ_CACHE_LINE_BYTES)))
 
 #define sj_likely(condition)   __builtin_expect(!!(condition), 1)
 #define sj_unlikely(condition) __builtin_expect(!!(condition), 0)

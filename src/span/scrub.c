@@ -39,31 +39,22 @@ static void scrub_baseline(char *at, char *end)
     (void)scrub_edge(at, end);
 }
 
-#if SJ_CPU_HAS_AVX2_BUILD
-typedef uint64_t vector32 __attribute__((vector_size(32), may_alias, aligned(32)));
-
-__attribute__((target("avx2"))) static void scrub_avx2(char *at, char *end)
+SJ_CPU_AVX2 static void scrub_avx2(char *at, char *end)
 {
     at = scrub_edge(at, first_line(at, end));
     for (; at + LINE_BYTES <= end; at += LINE_BYTES) {
-        vector32 *line = (vector32 *)(void *)at;
-        vector32 any = line[0] | line[1];
-        if (!__builtin_ia32_ptestz256((long long __attribute__((vector_size(32))))any,
-                                      (long long __attribute__((vector_size(32))))any))
-            line[0] = line[1] = (vector32){ 0, 0, 0, 0 };
+        sj_vector32 *line = (sj_vector32 *)(void *)at;
+        if (!sj_cpu_pair_is_zero(line))
+            line[0] = line[1] = (sj_vector32){ 0, 0, 0, 0 };
     }
     (void)scrub_edge(at, end);
 }
-#endif
 
 void sj__scrub_bytes(void *start, size_t bytes)
 {
     char *at = start;
-#if SJ_CPU_HAS_AVX2_BUILD
-    if (sj_likely(sj_cpu_has_avx2())) {
+    if (sj_likely(sj_cpu_has_avx2()))
         scrub_avx2(at, at + bytes);
-        return;
-    }
-#endif
-    scrub_baseline(at, at + bytes);
+    else
+        scrub_baseline(at, at + bytes);
 }

@@ -2,9 +2,10 @@
  *
  * What: writing zeros over freed bytes, the cheapest way for each size.
  *
- * Why this way: small slots are zeroed inline with 16-byte stores, which beats a call; larger ones by libc's memset,
- * which has picked the machine's widest stores. From a page on the bytes are looked at first: programs free far more
- * bytes than they ever wrote, and reading an untouched page costs no memory where writing it would.
+ * Why this way: up to 128 bytes are zeroed inline with 16-byte stores, which beats a call. Beyond that each line of 64
+ * bytes is read, and written only if it is not zero: programs free far more bytes than they ever wrote, and a line or a
+ * page that is only read is neither written back nor given memory of its own. Vectors of 32 bytes where the machine has
+ * them (platform/cpu.h).
  *
  * Invariants: addresses and sizes are multiples of 16. Afterwards every byte reads as zero.
  *
