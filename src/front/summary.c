@@ -32,6 +32,7 @@ static void fill_small(struct sj_stats *stats)
     stats->freed_bytes = sums.allocated_bytes - sums.live_bytes;
     stats->scrubbed_at_free = sums.freed_bytes_hot;
     stats->scrubbed_at_reuse = sums.paid_reuse_bytes;
+    stats->scrubbed_by_kernel = sums.paid_kernel_bytes;
     stats->owed_bytes = sums.owed_bytes;
     stats->calloc_avoided_bytes = sums.calloc_avoided_bytes;
     stats->remote_frees = sums.remote_freed_slots;

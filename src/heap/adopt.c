@@ -213,7 +213,7 @@ void sj__adopt_check_at_exit(void)
 
 void sj__adopt_release_idle(void)
 {
-    visit_idle_heaps(sj__heap_release_idle);
+    visit_idle_heaps(sj__heap_purge_idle);
 }
 
 /* ---- Fork ------------------------------------------------------------------------------------------------------- */

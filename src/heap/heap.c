@@ -283,7 +283,8 @@ static void empty_bin(const struct sj_policy *policy, struct sj_heap *heap, unsi
         leave_full(slab);
 }
 
-void sj__heap_release_idle(const struct sj_policy *policy, struct sj_heap *heap)
+/* `to_system`: the memory is about to go back to the system, which pays, so no byte is scrubbed before. */
+static void close_idle(const struct sj_policy *policy, struct sj_heap *heap, bool to_system)
 {
     sj__remote_fold(policy, heap);
     for (unsigned class_index = 0; class_index < SJ_CLASS_COUNT; class_index++) {
@@ -293,8 +294,20 @@ void sj__heap_release_idle(const struct sj_policy *policy, struct sj_heap *heap)
             next = slab->next;
             if (sj_slab_used(slab) == 0 && sj__slab_is_idle(slab)) {
                 sj__heap_unlink(heap, slab);
+                if (to_system && policy->scrub != SJ_SCRUB_OFF && class_index != SJ_CLASS_ZERO)
+                    heap->paid_kernel_bytes += sj__slab_release(slab);
                 close_slab(policy, heap, slab);
             }
         }
     }
+}
+
+void sj__heap_release_idle(const struct sj_policy *policy, struct sj_heap *heap)
+{
+    close_idle(policy, heap, false);
+}
+
+void sj__heap_purge_idle(const struct sj_policy *policy, struct sj_heap *heap)
+{
+    close_idle(policy, heap, true);
 }

@@ -66,6 +66,7 @@ struct sj_heap {
     uint32_t chacha_key[SJ_CHACHA_KEY_WORDS];
     uint64_t chacha_counter;
     uint64_t paid_reuse_bytes;   /* ledger: scrubbed when taken again */
+    uint64_t paid_kernel_bytes;  /* ledger: given back to the system */
     uint64_t remote_freed_slots; /* folded remote frees */
 };
 
@@ -103,6 +104,8 @@ void *sj__heap_shared_malloc(const struct sj_policy *policy, unsigned class_inde
 
 /* Gives back what the heap holds empty, taken slots included. Owner only, or under the lock of an abandoned heap. */
 void sj__heap_release_idle(const struct sj_policy *policy, struct sj_heap *heap);
+/* The same before a purge: pages go to the system rather than being scrubbed. */
+void sj__heap_purge_idle(const struct sj_policy *policy, struct sj_heap *heap);
 
 /* Takes `slab` out of the list of its bin. */
 void sj__heap_unlink(struct sj_heap *heap, struct sj_slab *slab);

@@ -27,6 +27,7 @@ static void sum_heaps(struct class_sums *classes, struct sj_heap_sums *sums)
             sums->slab_bytes += (uint64_t)heap->lists[c].slabs * sj__size_classes[c].granules << SJ_GRANULE_SHIFT;
         }
         sums->paid_reuse_bytes += heap->paid_reuse_bytes;
+        sums->paid_kernel_bytes += heap->paid_kernel_bytes;
         sums->calloc_avoided_bytes += heap->calloc_avoided_bytes;
         sums->remote_freed_slots += heap->remote_freed_slots;
         sums->heaps++;

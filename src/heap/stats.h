@@ -22,6 +22,7 @@ struct sj_heap_sums {
     uint64_t owed_bytes;      /* in dirty slots of slabs */
     uint64_t freed_bytes_hot; /* freed in classes that the policy scrubs at free */
     uint64_t paid_reuse_bytes;
+    uint64_t paid_kernel_bytes;
     uint64_t calloc_avoided_bytes;
     uint64_t remote_freed_slots;
     uint64_t slabs;

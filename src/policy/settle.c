@@ -209,7 +209,7 @@ static void judge_disable(struct sj_settings *settings, const char *value, bool 
     while (value[length] != '\0')
         length++;
     if (!sj__slice_read_bool((struct sj_slice){ value, length }, &settings->disable)) {
-        warn("bad value, not used: SCRUBJAY_DISABLE", NULL);
+        warn("SCRUBJAY_DISABLE not used: its value must be 0 or 1", NULL);
     } else if (settings->disable && has_floor) {
         settings->disable = 0;
         warn("SCRUBJAY_DISABLE not used: /etc/scrubjay.conf sets a floor", NULL);

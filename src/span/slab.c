@@ -194,6 +194,20 @@ size_t sj__slab_pay(struct sj_slab *slab, const struct sj_group *group)
     return paid_bytes;
 }
 
+size_t sj__slab_release(struct sj_slab *slab)
+{
+    size_t owed_slots = 0;
+    for (unsigned w = 0; w < slab->words; w++)
+        owed_slots += sj_count_bits(slab->planes[w].dirty);
+    size_t granules = sj__size_classes[slab->class_index].granules;
+    if (owed_slots == 0 || !sj__pages_release(slab->base, granules << SJ_GRANULE_SHIFT))
+        return 0;
+    for (unsigned w = 0; w < slab->words; w++)
+        sj_word_write(&slab->planes[w].dirty, 0);
+    slab->clean_start = true;
+    return owed_slots * slab->slot_bytes;
+}
+
 void sj__slab_lock_for_fork(void)
 {
     sj__lock(&pool_lock);

@@ -129,6 +129,10 @@ bool sj__slab_take(struct sj_slab *slab, const struct sj_take *how, struct sj_gr
 /* Scrubs those of a group's slots that are dirty, in address order. Returns the bytes paid. */
 size_t sj__slab_pay(struct sj_slab *slab, const struct sj_group *group);
 
+/* Gives the pages of a slab without a live slot back to the system. Returns the bytes of dirty slots that were paid so; 0 if
+ * there were none, or the kernel refused. */
+size_t sj__slab_release(struct sj_slab *slab);
+
 void sj__slab_lock_for_fork(void);
 void sj__slab_unlock_after_fork(bool in_child);
 
