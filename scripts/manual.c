@@ -112,6 +112,8 @@ static void print_options_page(void)
         "Options come from these sources; a later one overrides an earlier one:\n"
         ".IP 1. 4\nthe default level;\n"
         ".IP 2.\na text linked into the program: \\fBconst char *scrubjay_default_options = \"level=1\";\\fP\n"
+        "(a program that is not linked with the library but runs with it preloaded must export it: link with\n"
+        "\\fB\\-rdynamic\\fP);\n"
         ".IP 3.\n\\fI/etc/scrubjay.conf\\fP: its lines before any section, then the sections of this program;\n"
         ".IP 4.\nthe environment variable \\fBSCRUBJAY_OPTIONS\\fP.\n"
         ".PP\n"

@@ -120,7 +120,7 @@ static int say_found(const struct sj_target *target, const struct sj_elf_facts *
     print_block(target);
     if (answer == SJ_EXIT_GOOD && target->other_malloc[0] != '\0')
         printf("  note      %s is loaded too and has a malloc of its own; calls that ask for it by name, or from a "
-               "library bound\n            deeply, do not reach Scrubjay\n",
+               "library loaded\n            with RTLD_DEEPBIND, do not reach Scrubjay\n",
                target->other_malloc);
     return answer;
 }
