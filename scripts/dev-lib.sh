@@ -16,6 +16,9 @@ sj_die()
     exit 1
 }
 
+# sj_value OPTION [VALUE]: dies if the value is missing.
+sj_value() { [ -n "${2:-}" ] || sj_die "$1 needs a value; ./dev help shows which"; }
+
 exec_script()
 {
     local name=$1
@@ -95,7 +98,7 @@ sj_build()
     shift
     case $preset in
     release | debug | clang | asan-ubsan | tsan | coverage | fuzz | musl) ;;
-    *) sj_die "no such preset: $preset" ;;
+    *) sj_die "no such preset: $preset; ./dev help lists them" ;;
     esac
     sj_need_preset "$preset"
     mkdir -p "$dir"
