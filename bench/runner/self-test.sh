@@ -42,7 +42,7 @@ unsaid() { ! said "$1"; }
 cat >"$folder/busy" <<'LIST'
 busy|micro|1|-|awk -v n=$WORK 'BEGIN { for (i = 0; i < n; i++) s += i; print "done" }'
 LIST
-runner "$folder/busy" --arm 'one=;WORK=400000' --arm 'more=;WORK=600000' --pairs 12 --out "$folder/out"
+runner "$folder/busy" --arm 'one=;WORK=1600000' --arm 'more=;WORK=2400000' --pairs 12 --out "$folder/out"
 status=$?
 check "planted work is SLOWER, exit 1" test "$status" = 1
 check "the line says so" said '^busy \| cpu \| one .*\| SLOWER'
@@ -51,16 +51,16 @@ rows=$(awk -F, '$1 == "busy" && $3 == 0' "$folder/out/rows.csv" | wc -l)
 check "a row is a process" test "$rows" = 36
 check "the tables are written" test -s "$folder/out/cpu-one.md"
 
-runner "$folder/busy" --arm 'one=;WORK=400000' --arm 'same=;WORK=400000' --pairs 12 --delta 20
+runner "$folder/busy" --arm 'one=;WORK=1600000' --arm 'same=;WORK=1600000' --pairs 12 --delta 20
 status=$?
 check "equal work is not SLOWER, exit 0 or 2" test "$status" = 0 -o "$status" = 2
 
 cat >"$folder/bad" <<'LIST'
-other|micro|1|-|awk -v n=$WORK 'BEGIN { for (i = 0; i < 400000; i++) s += i; print n }'
-crash|micro|1|-|awk -v n=$WORK 'BEGIN { for (i = 0; i < 400000; i++) s += i; if (n == 2) system("kill -9 $PPID") }'
+other|micro|1|-|awk -v n=$WORK 'BEGIN { for (i = 0; i < 1600000; i++) s += i; print n }'
+crash|micro|1|-|awk -v n=$WORK 'BEGIN { for (i = 0; i < 1600000; i++) s += i; if (n == 2) system("kill -9 $PPID") }'
 short|micro|1|-|/bin/true
 absent|micro|1|-|/no/such/program
-ignored|micro,stdout=ignore|1|-|awk -v n=$WORK 'BEGIN { for (i = 0; i < 400000; i++) s += i; print n }'
+ignored|micro,stdout=ignore|1|-|awk -v n=$WORK 'BEGIN { for (i = 0; i < 1600000; i++) s += i; print n }'
 LIST
 runner "$folder/bad" --arm 'one=;WORK=1' --arm 'two=;WORK=2' --pairs 12
 status=$?

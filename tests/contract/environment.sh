@@ -389,7 +389,7 @@ disabled()
     build_exercise disabled || return
     SCRUBJAY_DISABLE=1 preloaded ./disabled || return
     SCRUBJAY_DISABLE=1 preloaded ls / >/dev/null || return
-    SCRUBJAY_DISABLE=1 preloaded ./disabled misuse 2>&1 | grep scrubjay
+    SCRUBJAY_DISABLE=1 preloaded ./disabled misuse 2>&1 | grep "^scrubjay"
     return 0
 }
 check disable_steps_aside disabled
