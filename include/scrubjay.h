@@ -11,6 +11,9 @@
  * On failure functions that return memory return NULL and set errno to ENOMEM (EINVAL for a bad alignment). Functions
  * that free keep errno. Passing a pointer that is not the start of a live block ends the process with a report; see
  * scrubjay-reports(7).
+ *
+ * A program may bring options of its own: `const char *scrubjay_default_options = "level=1";` at file scope, see
+ * scrubjay-options(7).
  */
 #ifndef SCRUBJAY_H
 #define SCRUBJAY_H

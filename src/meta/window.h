@@ -12,8 +12,9 @@
  * "unused" and "freed", so the lookup has no NULL to test for. Indices of half the size were tried: two instructions more
  * a free, to save 64 bytes a mebibyte.
  *
- * Invariants: map entries below the window's limit point to a record. A record named by an entry is never recycled as another type. Only the first granule of a large block names
- * it; all granules of a slab do; the first and last granule of a free run do.
+ * Invariants: map entries below the window's limit point to a record. A record named by an entry is never recycled as
+ * another type. Only the first granule of a large block names it; all granules of a slab do; the first and last granule
+ * of a free run do.
  *
  * Concurrency: lookups take no lock. An entry is stored with release after its record is complete and loaded with
  * acquire-by-dependency; a pointer legitimately held by the program was published after both. A stale entry leads to a

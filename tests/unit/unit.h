@@ -8,8 +8,8 @@
  * glibc allocates a buffer): it formats on the stack and calls write(2).
  *
  * Invariants: every RUN prints exactly one "ok" or "not ok" line; unit_end() prints the plan, ends with the line
- * "N passed, N failed", and returns 0 only if no check failed. A failing CHECK prints file, line and expression, and the test goes on; a failing REQUIRE leaves
- * the function.
+ * "N passed, N failed", and returns 0 only if no check failed. A failing CHECK prints file, line and expression, and the
+ * test goes on; a failing REQUIRE leaves the function.
  *
  * Concurrency: CHECK may be used from any thread (the counters are atomic). RUN, SKIP and unit_end belong to the
  * thread of main(). In a forked child use CHECK, then _exit(unit_failed()).
