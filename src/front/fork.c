@@ -8,6 +8,7 @@
 #include "heap/adopt.h"
 #include "meta/arena.h"
 #include "platform/process.h"
+#include "platform/thread.h"
 #include "report/report.h"
 #include "span/large.h"
 #include "span/run.h"
@@ -15,13 +16,14 @@
 
 #include <pthread.h>
 
-/* Whether the last prepare took the locks; written and read by the forking thread, with all locks held. */
-static bool locks_taken;
+/* Whether this thread's prepare took the locks. A thread's own: another one may be forking from a signal handler. */
+static _Thread_local bool locks_taken;
 
 static void prepare(void)
 {
     if (sj__report_begun() || sj__slow_is_inside())
         return;
+    sj__thread_block_signals();
     sj__adopt_lock_for_fork();
     sj__slab_lock_for_fork();
     sj__large_lock_for_fork();
@@ -40,6 +42,7 @@ static void release(bool in_child)
     sj__large_unlock_after_fork(in_child);
     sj__slab_unlock_after_fork(in_child);
     sj__adopt_unlock_after_fork(in_child);
+    sj__thread_let_signals_in();
 }
 
 static void in_parent(void)

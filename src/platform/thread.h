@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What: a call at the end of each thread that asked for one.
+ * What: a call at the end of each thread that asked for one; a stretch without signals.
  *
  * Why this way: a pthread key's destructor. It runs after C++ thread_local destructors, and asked again in each of the
  * rounds POSIX promises, so that the destructors of other keys may still allocate and free. What frees even later
@@ -17,6 +17,11 @@
 
 /* Registers the hook; once a process. False if the system has no key left: then no hook ever runs. */
 bool sj__thread_on_exit(void (*hook)(void *));
+
+/* Keeps signals from the calling thread until they are let in again, also in the child of a fork in between; one pair at a
+ * time. What the hardware raises still comes. */
+void sj__thread_block_signals(void);
+void sj__thread_let_signals_in(void);
 
 /* Asks for a call hook(argument) when this thread ends; `argument` is not NULL. */
 void sj__thread_arm_exit(void *argument);

@@ -7,7 +7,9 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 enum { CHURNERS = 3, HELD = 128 };
@@ -176,6 +178,80 @@ static void fork_handlers__may_allocate(void)
     CHECK(atomic_load(&handler_calls) >= 400);
 }
 
+static void in_signal(int number)
+{
+    static void *held[64];
+    static unsigned next;
+    (void)number;
+    int saved_errno = errno;
+    for (int i = 0; i < 40; i++, next++) {
+        free(held[next % 64]);
+        held[next % 64] = malloc(next * 977 % 3000 + 1);
+    }
+    errno = saved_errno;
+}
+
+static pid_t wait_through_signals(pid_t child)
+{
+    pid_t ended;
+    while ((ended = waitpid(child, NULL, 0)) < 0 && errno == EINTR)
+        ;
+    return ended;
+}
+
+static void fork_under_signals(void)
+{
+    struct sigaction action = { .sa_handler = in_signal, .sa_flags = SA_RESTART };
+    struct itimerval often = { { 0, 150 }, { 0, 150 } };
+    double end = unit_now_seconds() + unit_budget_seconds(2);
+    alarm(30);
+    sigfillset(&action.sa_mask); /* the handler is not made to interrupt itself */
+    sigdelset(&action.sa_mask, SIGALRM);
+    sigaction(SIGPROF, &action, NULL);
+    setitimer(ITIMER_PROF, &often, NULL);
+    sigaction(SIGUSR1, &action, NULL);
+    while (unit_now_seconds() < end) {
+        pid_t parent = getpid();
+        pid_t pest = fork(); /* a timer alone has the resolution of the clock's tick */
+        for (int i = 0; pest == 0 && i < 2000; i++)
+            kill(parent, SIGUSR1);
+        if (pest == 0)
+            _exit(0);
+        for (int i = 0; i < 20; i++) {
+            pid_t child = fork();
+            if (child == 0)
+                _exit(0);
+            CHECK_EQ(wait_through_signals(child), child);
+        }
+        CHECK_EQ(wait_through_signals(pest), pest);
+    }
+}
+
+static void fork__does_not_wait_for_itself_when_signal_handlers_allocate(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        fork_under_signals();
+        _exit((int)unit_failed());
+    }
+    CHECK_EQ(wait_for(child), 0);
+}
+
+static void fork__keeps_the_signal_mask(void)
+{
+    sigset_t before, parent, mine;
+    sigemptyset(&before);
+    sigaddset(&before, SIGUSR2);
+    pthread_sigmask(SIG_SETMASK, &before, &mine);
+    pid_t child = fork();
+    pthread_sigmask(SIG_SETMASK, NULL, &parent);
+    if (child == 0)
+        _exit(sigismember(&parent, SIGUSR2) != 1 || sigismember(&parent, SIGUSR1) != 0);
+    CHECK_EQ(wait_for(child), 0);
+    CHECK(sigismember(&parent, SIGUSR2) == 1 && sigismember(&parent, SIGUSR1) == 0);
+    pthread_sigmask(SIG_SETMASK, &mine, NULL);
+}
+
 static void vfork_child__leaves_heap_whole(void)
 {
     for (int i = 0; i < 50; i++) {
@@ -234,6 +310,8 @@ int main(int argc, char **argv)
     RUN(fork_child__can_start_threads_when_parent_had_some);
     RUN(fork_of_forks__works_when_nested);
     RUN(vfork_child__leaves_heap_whole);
+    RUN(fork__does_not_wait_for_itself_when_signal_handlers_allocate);
+    RUN(fork__keeps_the_signal_mask);
     RUN(fork_children__pick_differently_when_random);
     RUN(fork_handlers__may_allocate);
     return unit_end();
