@@ -8,6 +8,7 @@
 #include "platform/entropy.h"
 #include "platform/process.h"
 #include "platform/thread.h"
+#include "span/run.h"
 
 #include <string.h>
 
@@ -77,7 +78,7 @@ static void seed_heap(struct sj_heap *heap)
 
 static struct sj_heap *heap_new(void)
 {
-    struct sj_heap *heap = sj__arena_alloc(sizeof *heap);
+    struct sj_heap *heap = sj__run_record(sizeof *heap);
     if (heap == NULL)
         return NULL;
     heap->lock.rank = SJ_RANK_HEAP;
@@ -92,7 +93,10 @@ static struct sj_heap *heap_new(void)
 /* Runs at a thread's end, once in each round of destructors, so that other destructors still find the heap. */
 static void on_thread_exit(void *argument)
 {
-    struct sj_heap *heap = argument;
+    (void)argument; /* a program that mixes up its keys may have put anything there */
+    struct sj_heap *heap = sj__heap_current;
+    if (heap == &sj__heap_none || heap == &sj__heap_dead)
+        return;
     if (++heap->exit_rounds < EXIT_ROUNDS) {
         sj__thread_arm_exit(heap);
         return;

@@ -34,7 +34,7 @@ static struct sj_large *record_get(void)
     if (large != NULL)
         record_pool = large->next;
     sj__unlock(&large_lock);
-    return large != NULL ? large : sj__arena_alloc(sizeof *large);
+    return large != NULL ? large : sj__run_record(sizeof *large);
 }
 
 static void record_put(struct sj_large *large)

@@ -322,6 +322,17 @@ size_t sj__run_purge(void)
     return given_bytes;
 }
 
+void *sj__run_record(size_t bytes)
+{
+    void *record = sj__arena_alloc(bytes);
+    if (record != NULL)
+        return record;
+    sj__lock(&runs_lock);
+    bool room = unmap_locked() > 0;
+    sj__unlock(&runs_lock);
+    return room ? sj__arena_alloc(bytes) : NULL;
+}
+
 void sj__run_read_bytes(struct sj_run_bytes *out)
 {
     sj__lock(&runs_lock);

@@ -42,6 +42,10 @@ void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content con
 /* Gives all held pages back to the system. Returns the bytes that were given. */
 size_t sj__run_purge(void);
 
+/* Metadata: as sj__arena_alloc. Under a limit on address space the window's free runs may be all that can make room for the
+ * arena; then they are unmapped. Not to be called under the lock of the runs. */
+void *sj__run_record(size_t bytes);
+
 struct sj_run_bytes {
     size_t held[SJ_RUN_CONTENTS]; /* bytes of free runs by content */
     size_t window;                /* bytes of the window in all */

@@ -18,7 +18,7 @@ static struct sj_slab *record_new(unsigned class_index)
     size_t planes_bytes = size_class->words * sizeof(struct sj_word);
     size_t remote_offset = sj_round_up(sizeof(struct sj_slab) + planes_bytes, SJ_CACHE_LINE_BYTES);
     size_t remote_bytes = sizeof(struct sj_remote) + size_class->words * sizeof(struct sj_atomic_u64);
-    char *record = sj__arena_alloc(remote_offset + remote_bytes);
+    char *record = sj__run_record(remote_offset + remote_bytes);
     if (record == NULL)
         return NULL;
     struct sj_slab *slab = (struct sj_slab *)(void *)record;

@@ -254,6 +254,29 @@ static void memory_classes__share_memory_when_sizes_wander(void)
     in_child(sizes_that_wander);
 }
 
+/* What one large block took must serve many small ones, which need records besides. */
+static void small_blocks_in_the_room_of_a_large_one(void)
+{
+    enum { ROOM_MIB = 300, BLOCK_BYTES = 1000, WANTED = 200 * MIB / BLOCK_BYTES };
+    void *room = malloc((size_t)ROOM_MIB * MIB);
+    REQUIRE(room != NULL);
+    memset(room, 1, (size_t)ROOM_MIB * MIB);
+    rlim_t all = (rlim_t)status_bytes("VmSize:");
+    struct rlimit limit = { all, all };
+    free(room);
+    REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
+    int got = 0;
+    while (got < WANTED && malloc(BLOCK_BYTES) != NULL)
+        got++;
+    unit_print("# %d of %d blocks\n", got, WANTED);
+    CHECK_EQ(got, WANTED);
+}
+
+static void memory_limit__leaves_room_for_records_when_large_blocks_are_freed(void)
+{
+    in_child(small_blocks_in_the_room_of_a_large_one);
+}
+
 int main(int argc, char **argv)
 {
     unit_begin(argc, argv);
@@ -265,5 +288,6 @@ int main(int argc, char **argv)
     RUN(memory_threads__cost_little_when_idle);
     RUN(memory_consumer__makes_nothing_grow);
     RUN(memory_classes__share_memory_when_sizes_wander);
+    RUN(memory_limit__leaves_room_for_records_when_large_blocks_are_freed);
     return unit_end();
 }
