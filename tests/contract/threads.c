@@ -98,7 +98,8 @@ static void threads_many_at_once__leave_nothing(void)
         if (round == 3)
             resident = resident_bytes();
     }
-    CHECK(resident_bytes() - resident < GROWTH_BYTES);
+    /* Free memory up to 32 MiB is held for reuse, and random placement touches more and more of its pages. */
+    CHECK(resident_bytes() - resident < GROWTH_BYTES + (32 << 20));
 }
 
 static pthread_key_t keys[3];
@@ -129,8 +130,6 @@ static void *set_keys(void *unused)
 
 static void threads_key_destructors__may_allocate_and_free(void)
 {
-    for (int i = 0; i < 3; i++)
-        REQUIRE(pthread_key_create(&keys[i], destroy) == 0);
     long resident = 0;
     for (int i = 0; i < 3000; i++) {
         pthread_t thread;
@@ -155,8 +154,8 @@ static void *set_key_only(void *block)
 static void threads_key_destructors__may_be_the_first_use(void)
 {
     pthread_t thread;
-    if (keys[0] == 0)
-        CHECK_EQ(pthread_key_create(&keys[0], destroy), 0);
+    for (int i = 0; i < 3; i++)
+        REQUIRE(pthread_key_create(&keys[i], destroy) == 0);
     for (int i = 0; i < 1000; i++) {
         REQUIRE(pthread_create(&thread, NULL, set_key_only, malloc(200)) == 0);
         pthread_join(thread, NULL);
