@@ -102,11 +102,13 @@ static void on_thread_exit(void *argument)
         return;
     }
     sj__heap_current = &sj__heap_dead;
+    sj__thread_block_signals(); /* a handler that allocates would wait for locks held here */
     sj__lock(&heap->lock);
     sj__heap_release_idle(&settings_in_force->policy, heap);
     heap->thread_id = 0;
     sj__unlock(&heap->lock);
     abandoned_push(heap);
+    sj__thread_let_signals_in();
 }
 
 bool sj__heaps_start(const struct sj_settings *settings)
@@ -212,7 +214,9 @@ static void visit_idle_heaps(void (*visit)(const struct sj_policy *, struct sj_h
 
 void sj__adopt_check_at_exit(void)
 {
+    sj__thread_block_signals();
     visit_idle_heaps(sj__remote_fold);
+    sj__thread_let_signals_in();
 }
 
 void sj__adopt_release_idle(void)

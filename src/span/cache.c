@@ -47,17 +47,24 @@ static struct sj_large *sweep_one(struct sj_large *rest)
     return rest;
 }
 
-struct sj_large *sj__cache_take(size_t usable_bytes, bool guarded)
+static bool fits(const struct sj_large *large, size_t usable_bytes, bool guarded)
+{
+    return large->usable_bytes == usable_bytes && large->guarded_front == guarded && large->guarded_back == guarded;
+}
+
+struct sj_large *sj__cache_take(size_t usable_bytes, bool guarded, bool rests)
 {
     struct sj_large **set = set_of(usable_bytes);
     struct sj_large *found = NULL;
     if (sj_load_relaxed_size(&kept_bytes) < usable_bytes)
         return NULL;
     sj__lock(&cache_lock);
-    for (unsigned way = 0; way < CACHE_WAYS && set[way] != NULL && found == NULL; way++)
-        if (set[way]->usable_bytes == usable_bytes && set[way]->guarded_front == guarded &&
-            set[way]->guarded_back == guarded)
-            found = remove_way(set, way);
+    unsigned fitting = 0, choice = 0;
+    for (unsigned way = 0; way < CACHE_WAYS && set[way] != NULL; way++)
+        if (fits(set[way], usable_bytes, guarded) && (fitting++ == 0 || rests))
+            choice = way;
+    if (fitting > (rests ? 1 : 0))
+        found = remove_way(set, choice);
     sj__unlock(&cache_lock);
     return found;
 }

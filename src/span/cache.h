@@ -16,8 +16,9 @@
 
 #include "span/large.h"
 
-/* A kept block of exactly `usable_bytes`, with guards or without; NULL if there is none. */
-struct sj_large *sj__cache_take(size_t usable_bytes, bool guarded);
+/* A kept block of exactly `usable_bytes`, with guards or without; NULL if there is none. The one freed last; with `rests`
+ * (delay=run) the one freed first, and none if there is but one: a block rests until another of its size is freed. */
+struct sj_large *sj__cache_take(size_t usable_bytes, bool guarded, bool rests);
 
 /* Keeps a freed block. Returns the blocks that have to go for it, linked by `next`: older ones, or the block itself. */
 struct sj_large *sj__cache_put(struct sj_large *large, size_t allowed_bytes);

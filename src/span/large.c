@@ -17,6 +17,7 @@ enum {
     KEEP_MAX_BYTES = 1 << 20,    /* a freed block up to this is kept whole for the next of its size */
     KEEP_MIN_BYTES = 4 << 20,    /* of all kept blocks together, at least */
     KEEP_WINDOW_FRACTION = 16,   /* and this part of the window, if that is more */
+    KEEP_LIMIT_BYTES = 64 << 20, /* but no more */
     RELEASE_MIN_BYTES = 1 << 20, /* from here on giving pages back is cheaper than writing zeros */
     GROWTH_FRACTION = 4          /* a block that must move gets this part of its size as room to grow */
 };
@@ -179,7 +180,8 @@ static bool take_place(const struct sj_policy *policy, struct sj_large *large, s
 /* A block out of the cache, made live. */
 static void *take_kept(const struct sj_policy *policy, size_t usable_bytes, size_t size_bytes, bool zero)
 {
-    struct sj_large *large = sj__cache_take(usable_bytes, policy->guard >= SJ_GUARD_LARGE);
+    struct sj_large *large =
+        sj__cache_take(usable_bytes, policy->guard >= SJ_GUARD_LARGE, policy->delay == SJ_DELAY_RUN);
     if (large == NULL)
         return NULL;
     large->requested_bytes = size_bytes;
@@ -271,7 +273,8 @@ static void keep(struct sj_large *large, enum sj_run_content content)
 {
     large->dirty = content == SJ_RUN_DIRTY;
     size_t fraction_bytes = sj_load_relaxed_size(&sj__window_limit_bytes) / KEEP_WINDOW_FRACTION;
-    give_up_all(sj__cache_put(large, fraction_bytes > KEEP_MIN_BYTES ? fraction_bytes : KEEP_MIN_BYTES));
+    size_t allowed_bytes = fraction_bytes > KEEP_MIN_BYTES ? fraction_bytes : KEEP_MIN_BYTES;
+    give_up_all(sj__cache_put(large, allowed_bytes < KEEP_LIMIT_BYTES ? allowed_bytes : KEEP_LIMIT_BYTES));
 }
 
 void sj__large_drain(void)

@@ -14,7 +14,8 @@ enum {
     BIN_WORDS = BIN_COUNT / 64,
     SEARCH_LIMIT = 8,          /* runs looked at in the bin that may hold smaller ones */
     HELD_MIN_BYTES = 32 << 20, /* free pages always kept for reuse */
-    HELD_WINDOW_FRACTION = 8   /* and this part of the window, if that is more */
+    HELD_WINDOW_FRACTION = 8,  /* and this part of the window, if that is more */
+    HELD_MAX_BYTES = 128 << 20 /* but no more: a window that was large once stays large */
 };
 
 struct run {
@@ -304,6 +305,7 @@ void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content con
         size_t held_bytes = bytes_of.held[SJ_RUN_DIRTY] + bytes_of.held[SJ_RUN_ZERO];
         size_t fraction_bytes = bytes_of.window / HELD_WINDOW_FRACTION;
         size_t allowed_bytes = fraction_bytes > HELD_MIN_BYTES ? fraction_bytes : HELD_MIN_BYTES;
+        allowed_bytes = allowed_bytes < HELD_MAX_BYTES ? allowed_bytes : HELD_MAX_BYTES;
         if (held_bytes + (granules << SJ_GRANULE_SHIFT) > allowed_bytes &&
             empty_pages(first_granule, granules, SJ_RUN_EMPTY)) {
             bytes_of.released += granules << SJ_GRANULE_SHIFT;

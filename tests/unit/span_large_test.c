@@ -469,19 +469,25 @@ static void span_large__second_free_is_refused(void)
 static void span_large__keeps_a_freed_block_for_the_next_of_its_size(void)
 {
     char *block = sj__large_malloc(scrubbing, 100 * KIB, 1, false);
-    REQUIRE(block != NULL);
+    char *second = sj__large_malloc(scrubbing, 100 * KIB, 1, false);
+    REQUIRE(block != NULL && second != NULL);
     fill(block, 0, 100 * KIB, 9);
     free_block(scrubbing, block);
     CHECK(sj__cache_bytes() >= 100 * KIB);
+    /* It rests until another of its size is freed. */
+    char *third = sj__large_malloc(scrubbing, 100 * KIB, 1, false);
+    CHECK(third != block);
+    free_block(scrubbing, second);
     char *longer = sj__large_malloc(scrubbing, 104 * KIB, 1, false);
-    CHECK(longer != block);
+    CHECK(longer != block && longer != second);
     char *again = sj__large_malloc(scrubbing, 100 * KIB - 5, 1, false);
-    CHECK(again == block);
+    REQUIRE(again == block);
     for (size_t i = 0; i < 100 * KIB; i++)
         if (!CHECK(again[i] == 0))
             break;
     CHECK(touching_faults(again + 100 * KIB, true) && touching_faults(again - 1, true));
     free_block(scrubbing, again);
+    free_block(scrubbing, third);
     free_block(scrubbing, longer);
     sj__large_drain();
     CHECK_EQ(sj__cache_bytes(), 0);
