@@ -77,7 +77,8 @@ extern SJ_HIDDEN struct sj_heap sj__heap_none;
 extern SJ_HIDDEN struct sj_heap sj__heap_dead;
 
 /* How far the calling thread is inside the allocator's slow paths, for a signal handler that interrupts it there and
- * allocates: in its heap, it holds that heap's lock and no other, and the shared heap can serve; deeper, it may hold any. */
+ * allocates: in its heap, it holds that heap's lock and no other, and the shared heap can serve; deeper, it may hold
+ * any. */
 enum sj_inside { SJ_OUTSIDE, SJ_INSIDE_HEAP, SJ_INSIDE_SPANS };
 extern SJ_HIDDEN _Thread_local enum sj_inside sj__heap_inside;
 

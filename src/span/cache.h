@@ -3,11 +3,12 @@
  * What: freed large blocks, kept whole for the next request of the same number of pages.
  *
  * Why this way: setting and lifting the two guard pages of a block costs four system calls, 2 microseconds, each time it
- * comes and goes (git pack-objects: 62,700 calls, 6 % of its time). A block that is kept keeps its guards, its pages and its
- * place. Only an exact fit is taken, so a block never is larger than was asked for and its guard is where it belongs.
+ * comes and goes (git pack-objects: 62,700 calls, 6 % of its time). A block that is kept keeps its guards, its pages and
+ * its place. Only an exact fit is taken, so a block never is larger than was asked for and its guard is where it belongs.
  * A set-associative table by page count makes taking and putting a few loads under a lock.
  *
- * Invariants: the blocks kept are not live and no map entry names them. Their bytes are at most what sj__cache_put allows.
+ * Invariants: the blocks kept are not live and no map entry names them. Their bytes are at most what sj__cache_put
+ * allows.
  *
  * Concurrency: one lock of rank LARGE, held for the table only. Whoever gets a block owns it.
  */

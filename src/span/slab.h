@@ -18,10 +18,11 @@
  *     dirty      it owes a scrub: free, and may hold old bytes. Not dirty and not live: it reads as zero.
  *     freed      it has been freed since the slab was opened. For the reports: tells a double free from a wild one.
  *
- * Invariants: live and available are never both set, but where a signal handler has allocated within a fast path of its
- * own thread; therefore a slot that is live is never taken, scrubbed or handed out, whatever the other planes say. until_slow + trigger slots are not available (sj_slab_used). Remote bits are
- * zero when a slab is closed. A record is recycled for slabs of the same class only; its link and queued flag live on
- * (a thread may still be about to queue it, see heap/remote.h).
+ * Invariants: live and available are never both set, but where a signal handler has allocated within a fast path of
+ * its own thread; therefore a slot that is live is never taken, scrubbed or handed out, whatever the other planes say.
+ * until_slow + trigger slots are not available (sj_slab_used). Remote bits are zero when a slab is closed. A record is
+ * recycled for slabs of the same class only; its link and queued flag live on (a thread may still be about to queue
+ * it, see heap/remote.h).
  *
  * Concurrency: the owner's thread writes slab and planes, its slow paths under the heap's lock. Other threads read
  * owner, base, reciprocal, slot_bytes, class_index and the live plane, and write struct sj_remote by atomics.
