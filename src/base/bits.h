@@ -19,20 +19,15 @@
 
 #include "base/compiler.h"
 
-#define SJ_WORD_BITS 64u
-
-SJ_ALWAYS_INLINE unsigned sj_lowest_bit(uint64_t word)
-{
-    sj_assert(word != 0);
-#if defined(__x86_64__)
-    /* The builtin clears the result register first, for the sake of processors long gone. */
-    uint64_t index;
-    __asm__("rep bsfq %1, %0" : "=r"(index) : "r"(word) : "cc");
-    return (unsigned)index;
+/* Chosen by machine: sj_lowest_bit(word), index of the lowest set bit; sj_word_peek(word); sj_word_has(word, mask), if
+ * any bit of the mask is set; sj_word_set, sj_word_clear(word, mask); sj_word_clear_set, for bits known to be set. */
+#if defined(__x86_64__) && !SJ_UNDER_TSAN
+#include "base/word_x86_64.h"
 #else
-    return (unsigned)__builtin_ctzll(word);
+#include "base/word_portable.h"
 #endif
-}
+
+#define SJ_WORD_BITS 64u
 
 SJ_ALWAYS_INLINE unsigned sj_highest_bit(uint64_t word)
 {
@@ -91,55 +86,6 @@ SJ_ALWAYS_INLINE uint64_t sj_word_read_acquire(const uint64_t *word)
 SJ_ALWAYS_INLINE void sj_word_write(uint64_t *word, uint64_t value)
 {
     __atomic_store_n(word, value, __ATOMIC_RELAXED);
-}
-
-SJ_ALWAYS_INLINE uint64_t sj_word_peek(const uint64_t *word)
-{
-#if SJ_UNDER_TSAN
-    return sj_word_read_acquire(word);
-#else
-    return *word;
-#endif
-}
-
-/* True if any bit of `mask` is set in the word: a peek and a test in one instruction. */
-SJ_ALWAYS_INLINE bool sj_word_has(const uint64_t *word, uint64_t mask)
-{
-#if defined(__x86_64__) && !SJ_UNDER_TSAN
-    bool any;
-    __asm__ volatile("testq %2, %1" : "=@ccnz"(any) : "m"(*word), "r"(mask));
-    return any;
-#else
-    return (sj_word_peek(word) & mask) != 0;
-#endif
-}
-
-SJ_ALWAYS_INLINE void sj_word_set(uint64_t *word, uint64_t mask)
-{
-#if defined(__x86_64__) && !SJ_UNDER_TSAN
-    __asm__("orq %1, %0" : "+m"(*word) : "r"(mask) : "cc");
-#else
-    sj_word_write(word, sj_word_read(word) | mask);
-#endif
-}
-
-SJ_ALWAYS_INLINE void sj_word_clear(uint64_t *word, uint64_t mask)
-{
-#if defined(__x86_64__) && !SJ_UNDER_TSAN
-    __asm__("andq %1, %0" : "+m"(*word) : "r"(~mask) : "cc");
-#else
-    sj_word_write(word, sj_word_read(word) & ~mask);
-#endif
-}
-
-/* Clears bits that are known to be set: one instruction less. */
-SJ_ALWAYS_INLINE void sj_word_clear_set(uint64_t *word, uint64_t mask)
-{
-#if defined(__x86_64__) && !SJ_UNDER_TSAN
-    __asm__("xorq %1, %0" : "+m"(*word) : "r"(mask) : "cc");
-#else
-    sj_word_write(word, sj_word_read(word) ^ mask);
-#endif
 }
 
 #endif
