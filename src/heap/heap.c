@@ -64,7 +64,7 @@ static void link_at(struct sj_bin_list *list, struct sj_slab *slab, bool front)
     list->count++;
 }
 
-void sj__heap_link(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)
+static void link_partial(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)
 {
     link_at(&heap->lists[slab->class_index], slab, policy->delay == SJ_DELAY_LIFO);
     slab->place = SJ_SLAB_PARTIAL;
@@ -106,7 +106,7 @@ static void recount(struct sj_slab *slab)
 void sj__heap_settle_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)
 {
     if (slab->place == SJ_SLAB_FULL)
-        sj__heap_link(policy, heap, slab);
+        link_partial(policy, heap, slab);
     /* One empty slab a class is kept, or a lone object made and freed again would open and close a slab each time. */
     if (slab->place != SJ_SLAB_PARTIAL || sj_slab_used(slab) != 0 || heap->lists[slab->class_index].count <= 1)
         return;
@@ -278,7 +278,7 @@ static void empty_bin(const struct sj_policy *policy, struct sj_heap *heap, unsi
     bin->slab = NULL;
     slab->current_word = NULL;
     if (sj_slab_used(slab) < slab->slots)
-        sj__heap_link(policy, heap, slab);
+        link_partial(policy, heap, slab);
     else
         leave_full(slab);
 }

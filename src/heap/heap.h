@@ -110,7 +110,6 @@ void sj__heap_purge_idle(const struct sj_policy *policy, struct sj_heap *heap);
 
 /* Takes `slab` out of the list of its bin. */
 void sj__heap_unlink(struct sj_heap *heap, struct sj_slab *slab);
-void sj__heap_link(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab);
 
 /* True if a slot of this size is scrubbed when it is freed. scrub=auto does so at least for what is scrubbed inline. */
 SJ_ALWAYS_INLINE bool sj_scrubs_at_free(const struct sj_policy *policy, size_t slot_bytes)

@@ -8,42 +8,10 @@
 #
 # Usage: tests/contract/environment.sh [PATTERN]; SJ_BUILD_DIR is the build folder (default build/release).
 set -u
-top=$(cd "$(dirname "$0")/../.." && pwd)
-build=${SJ_BUILD_DIR:-$top/build/release}
-library=$build/libscrubjay.so
-archive=$build/libscrubjay.a
-pattern=${1:-*}
-cc=${CC:-cc}
-work=$(mktemp -d "${TMPDIR:-/tmp}/scrubjay-environment.XXXXXX") || exit 2
-trap 'rm -rf "$work"' EXIT
-chmod 755 "$work"
-cd "$work" || exit 2
-ulimit -c 0
-unset SCRUBJAY_OPTIONS SCRUBJAY_DISABLE LD_PRELOAD
+# shellcheck source=../support/cases.sh
+. "$(dirname "$0")/../support/cases.sh"
 [ -e "$library" ] || { echo "$library is missing"; exit 2; }
-passed=0
-failed=0
 
-# check NAME FUNCTION: the function prints why it failed, or nothing. Status 77: its output says why it was left out.
-check()
-{
-    local name=$1 reason status
-    # shellcheck disable=SC2254 # a pattern on purpose
-    case $name in $pattern) ;; *) return ;; esac
-    reason=$("$2" 2>&1 </dev/null)
-    status=$?
-    if [ "$status" = 77 ]; then
-        echo "skip $name: $reason"
-    elif [ "$status" = 0 ] && [ -z "$reason" ]; then
-        passed=$((passed + 1))
-        echo "ok $name"
-    else
-        failed=$((failed + 1))
-        echo "not ok $name: status $status: $(echo "$reason" | tail -n 3 | tr '\n' ' ' | cut -c 1-300)"
-    fi
-}
-
-lacks() { echo "$*"; exit 77; }
 preloaded() { timeout 60 env LD_PRELOAD="$library" "$@"; }
 
 cat >exercise.c <<'C'
@@ -524,5 +492,4 @@ C
 }
 check fortified_program fortified
 
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
+finish
