@@ -16,7 +16,8 @@ target_include_directories(sj_library_flags INTERFACE ${PROJECT_SOURCE_DIR}/src 
 target_compile_definitions(sj_library_flags INTERFACE
     _GNU_SOURCE
     SJ_VERSION_TEXT="${PROJECT_VERSION}"
-    $<$<CONFIG:Debug>:SJ_DEBUG=1>)
+    $<$<CONFIG:Debug>:SJ_DEBUG=1>
+    $<$<NOT:$<STREQUAL:${SCRUBJAY_FIXED_LEVEL},>>:SJ_FIXED_LEVEL=${SCRUBJAY_FIXED_LEVEL}>)
 target_compile_options(sj_library_flags INTERFACE
     -fvisibility=hidden             # only src/scrubjay.map decides what leaves
     -fno-semantic-interposition     # our own calls to ourselves are never redirected

@@ -59,6 +59,14 @@
 #define sj_assert(condition) ((void)sizeof((condition) ? 1 : 0))
 #endif
 
+/* The level that the build has compiled in, with no choice at run time; see front/calls.h. */
+#if defined(SJ_FIXED_LEVEL)
+#define SJ_LEVEL_IS_FIXED true
+#else
+#define SJ_LEVEL_IS_FIXED false
+#define SJ_FIXED_LEVEL    0
+#endif
+
 #if defined(__SANITIZE_ADDRESS__)
 #define SJ_UNDER_ASAN 1
 #elif defined(__has_feature)

@@ -12,7 +12,7 @@
 
 #include "base/checked.h"
 #include "front/api.h"
-#include "front/entry.h"
+#include "front/calls.h"
 #include "front/slow.h"
 #include "front/summary.h"
 #include "heap/adopt.h"

@@ -51,45 +51,4 @@ bool sj__start(void);
  * one. Else 0. */
 uintptr_t sj__entry_next(const char *name);
 
-SJ_ALWAYS_INLINE void *sj__entry_malloc(size_t size_bytes)
-{
-    return sj__sealed.dispatch.malloc(size_bytes);
-}
-
-SJ_ALWAYS_INLINE void *sj__entry_calloc(size_t count, size_t size_bytes)
-{
-    return sj__sealed.dispatch.calloc(count, size_bytes);
-}
-
-SJ_ALWAYS_INLINE void *sj__entry_realloc(void *block, size_t size_bytes)
-{
-    return sj__sealed.dispatch.realloc(block, size_bytes);
-}
-
-/* `alignment` is a power of two; `size_bytes` need not be a multiple of it. */
-SJ_ALWAYS_INLINE void *sj__entry_aligned(size_t alignment, size_t size_bytes)
-{
-    return sj__sealed.dispatch.aligned(alignment, size_bytes);
-}
-
-SJ_ALWAYS_INLINE void sj__entry_free(void *block)
-{
-    sj__sealed.dispatch.free(block);
-}
-
-SJ_ALWAYS_INLINE void sj__entry_free_sized(void *block, size_t size_bytes)
-{
-    sj__sealed.dispatch.free_sized(block, size_bytes);
-}
-
-SJ_ALWAYS_INLINE void sj__entry_free_aligned_sized(void *block, size_t alignment, size_t size_bytes)
-{
-    sj__sealed.dispatch.free_aligned_sized(block, alignment, size_bytes);
-}
-
-SJ_ALWAYS_INLINE size_t sj__entry_usable_size(void *block)
-{
-    return sj__sealed.dispatch.usable_size(block);
-}
-
 #endif

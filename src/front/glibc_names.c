@@ -10,7 +10,7 @@
  * Concurrency: as scrubjay.h.
  */
 #include "front/api.h"
-#include "front/entry.h"
+#include "front/calls.h"
 #include "front/names.h"
 #include "front/summary.h"
 #include "scrubjay.h"

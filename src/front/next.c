@@ -10,7 +10,7 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "front/entry.h"
+#include "front/calls.h"
 #include "front/names.h"
 
 #include <dlfcn.h>

@@ -22,8 +22,8 @@
  */
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "front/calls.h"
 #include "front/cxx_runtime.h"
-#include "front/entry.h"
 #include "platform/cxx.h"
 
 /* --- The names: whatever is in force under them, ours or the program's. --- */

@@ -4,7 +4,7 @@
  */
 #include "front/slow.h"
 
-#include "front/entry.h"
+#include "front/calls.h"
 #include "heap/heap.h"
 #include "heap/remote.h"
 #include "report/report.h"
@@ -19,6 +19,12 @@
 static const struct sj_policy *policy_in_force(void)
 {
     return &sj__sealed.settings.policy;
+}
+
+/* Where the build has fixed the level the first slow path starts the library: there is no table that leads to it. */
+static bool is_started(void)
+{
+    return !SJ_LEVEL_IS_FIXED || sj__start();
 }
 
 enum sj_inside sj__slow_enter(struct sj_asker asker)
@@ -135,6 +141,10 @@ static void *slow_class(unsigned class_index, bool zero, struct sj_asker asker)
 
 static void *allocate(size_t size_bytes, bool zero, struct sj_asker asker)
 {
+    if (!is_started()) {
+        errno = ENOMEM;
+        return NULL;
+    }
     return size_bytes > SJ_SMALL_MAX_BYTES ? slow_large(1, size_bytes, zero, asker)
                                            : slow_class(sj_class_of(size_bytes), zero, asker);
 }
@@ -152,6 +162,10 @@ void *sj__slow_calloc(size_t size_bytes)
 void *sj__slow_aligned(size_t alignment, size_t size_bytes)
 {
     struct sj_asker asker = ASKER("aligned_alloc");
+    if (!is_started()) {
+        errno = ENOMEM;
+        return NULL;
+    }
     if (size_bytes == 0)
         return alignment <= SJ_SMALL_STEP_BYTES ? slow_class(SJ_CLASS_ZERO, false, asker)
                                                 : slow_large(alignment, 0, false, asker);
@@ -186,7 +200,7 @@ static void free_judged(const struct sj_judgement *judgement, void *block, struc
 
 void sj__slow_free(void *block)
 {
-    if (block == NULL)
+    if (block == NULL || !is_started())
         return;
     int saved_errno = errno;
     struct sj_asker asker = ASKER("free");

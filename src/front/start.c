@@ -11,7 +11,7 @@
  *
  * Concurrency: under the start lock.
  */
-#include "front/entry.h"
+#include "front/calls.h"
 
 #include "front/fork.h"
 #include "front/next.h"
@@ -142,6 +142,11 @@ static void read_settings(struct sj_settings *settings)
         .secure = secure,
     };
     sj__options_settle(settings, &texts, sj__report_warn);
+    if (SJ_LEVEL_IS_FIXED) {
+        settings->level = SJ_FIXED_LEVEL;
+        settings->policy = sj__policy_levels[SJ_FIXED_LEVEL];
+        settings->disable = 0;
+    }
 }
 
 /* SCRUBJAY_DISABLE. False if there is no next allocator to pass calls on to, as in the archive: then level 0 it is. */
