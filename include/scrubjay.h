@@ -76,6 +76,8 @@ struct sj_stats {
     uint64_t guards_refused;       /* guards that could not be made */
     uint64_t system_calls_refused; /* memory calls that the kernel refused */
     uint64_t weak_seeds;           /* seeds made without the kernel's generator */
+    uint64_t realloc_moved_bytes;  /* large blocks that realloc enlarged elsewhere by moving their pages */
+    uint64_t realloc_copied_bytes; /* and by copying their bytes */
 };
 #define SJ_STATS_VERSION 1
 

@@ -304,7 +304,11 @@ void *sj__slow_realloc(void *block, size_t size_bytes)
     }
     if (judgement.large != NULL) {
         void *resized = size_bytes > SJ_SMALL_MAX_BYTES ? resize_large(judgement.large, size_bytes, asker) : NULL;
-        return resized != NULL ? resized : sj__slow_move(block, judgement.usable_bytes, size_bytes);
+        if (resized == NULL) {
+            resized = sj__slow_move(block, judgement.usable_bytes, size_bytes);
+            sj__large_count_copy(resized != NULL ? smaller(judgement.usable_bytes, size_bytes) : 0);
+        }
+        return resized;
     }
     if (size_bytes <= SJ_SMALL_MAX_BYTES && sj_class_of(size_bytes) == judgement.slab->class_index)
         return block;

@@ -54,6 +54,8 @@ static void add_large(struct sj_stats *stats)
     stats->scrubbed_at_free += counts.scrubbed_bytes;
     stats->scrubbed_by_kernel += counts.released_bytes;
     stats->guards_refused = counts.guards_refused;
+    stats->realloc_moved_bytes = counts.moved_bytes;
+    stats->realloc_copied_bytes = counts.copied_bytes;
 }
 
 static void add_pages(struct sj_stats *stats)
@@ -135,6 +137,9 @@ static void write_summary(struct sj_text *text)
     add_field(text, "free_held", stats.free_held_bytes);
     add_field(text, "window", stats.window_bytes);
     add_field(text, "metadata", stats.metadata_bytes);
+    begin_line(text, "realloc_bytes");
+    add_field(text, "moved", stats.realloc_moved_bytes);
+    add_field(text, "copied", stats.realloc_copied_bytes);
     begin_line(text, "dropped");
     add_field(text, "guards_refused", stats.guards_refused);
     add_field(text, "system_calls_refused", stats.system_calls_refused);

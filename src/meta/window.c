@@ -109,12 +109,37 @@ bool sj__window_grow(size_t granules, size_t *first_granule, size_t *grown_granu
     return false;
 }
 
+/* A new mapping is not marked; marked, it joins its neighbours again. */
+static void mark_new(void *address, size_t bytes)
+{
+    if (window_region.no_huge)
+        sj__pages_no_huge(address, bytes);
+}
+
 bool sj__window_renew(void *address, size_t bytes)
 {
     if (!sj__pages_map_over(address, bytes))
         return false;
-    if (window_region.no_huge) /* a new mapping is not marked; marked, it joins its neighbours again */
-        sj__pages_no_huge(address, bytes);
+    mark_new(address, bytes);
+    return true;
+}
+
+bool sj__window_remap(void *address, size_t bytes)
+{
+    if (!sj__pages_map_at(address, bytes))
+        return false;
+    mark_new(address, bytes);
+    return true;
+}
+
+bool sj__window_move(void *from, size_t bytes, void *to, bool *place_kept)
+{
+    *place_kept = true;
+    if (sj__pages_move_out(from, bytes, to))
+        return true;
+    if (!sj__pages_move(from, bytes, to))
+        return false;
+    *place_kept = sj__window_remap(from, bytes);
     return true;
 }
 

@@ -64,6 +64,13 @@ bool sj__window_grow(size_t granules, size_t *first_granule, size_t *grown_granu
 /* Replaces the pages of a stretch of the window, which nobody has, by fresh zero ones. On false they may be unmapped. */
 bool sj__window_renew(void *address, size_t bytes);
 
+/* Maps a stretch of the window, which nobody has and which is not mapped. False: refused, or somebody else sits there. */
+bool sj__window_remap(void *address, size_t bytes);
+
+/* Moves pages within the window, replacing those at `to`. `place_kept`: the old place is still the window's, and reads as
+ * zero. False: not moved, and `to` may be unmapped. */
+bool sj__window_move(void *from, size_t bytes, void *to, bool *place_kept);
+
 /* The record of the granule that contains `pointer`; the standing record "unused" if it lies outside the window. */
 struct sj_span *sj__window_find(const void *pointer);
 

@@ -34,6 +34,10 @@
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+#define PAGES_COLD          20  /* MADV_COLD */
 #define PAGES_GUARD_INSTALL 102 /* MADV_GUARD_INSTALL */
 #define PAGES_GUARD_REMOVE  103 /* MADV_GUARD_REMOVE */
 
@@ -211,16 +215,21 @@ bool sj__pages_unmap(void *address, size_t bytes)
     return pages_count(&pages_unmaps, failed == 0);
 }
 
-bool sj__pages_move(void *from, size_t from_bytes, void *to, size_t to_bytes)
+static bool pages_move(void *from, size_t bytes, void *to, int flags)
 {
     int saved_errno = errno;
 
-    pages_assert_range(from, from_bytes);
-    pages_assert_range(to, to_bytes);
-    void *got = pages_source()->move(from, from_bytes, to_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+    pages_assert_range(from, bytes);
+    pages_assert_range(to, bytes);
+    void *got = pages_source()->move(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | flags, to);
 
     errno = saved_errno;
     return pages_count(&pages_moves, got == to);
+}
+
+bool sj__pages_move(void *from, size_t bytes, void *to)
+{
+    return pages_move(from, bytes, to, 0);
 }
 
 static bool pages_set_protection(void *address, size_t bytes, int protection)
@@ -263,6 +272,13 @@ static bool pages_advise(void *address, size_t bytes, int advice)
 bool sj__pages_release(void *address, size_t bytes)
 {
     return pages_count(&pages_releases, pages_release_zeroes && pages_advise(address, bytes, MADV_DONTNEED));
+}
+
+/* MREMAP_DONTUNMAP takes the lock off the whole mapping that the old range lies in, so locked memory is not for it. The
+ * advice that a page is cold is refused there, and otherwise changes no content. */
+bool sj__pages_move_out(void *from, size_t bytes, void *to)
+{
+    return pages_advise(from, pages_bytes, PAGES_COLD) && pages_move(from, bytes, to, MREMAP_DONTUNMAP);
 }
 
 void sj__pages_no_huge(void *address, size_t bytes)

@@ -37,9 +37,13 @@ bool sj__pages_map_over(void *address, size_t bytes);
 
 bool sj__pages_unmap(void *address, size_t bytes);
 
-/* Moves the pages of [from, from + from_bytes) to `to`, growing to to_bytes; replaces what is mapped at `to`.
- * The old range is left unmapped. */
-bool sj__pages_move(void *from, size_t from_bytes, void *to, size_t to_bytes);
+/* Moves the pages of [from, from + bytes) to `to`; replaces what is mapped there. The old range stays mapped and reads as
+ * zero: nobody can come in between. False: not moved, and `to` may be unmapped; refused by kernels before 5.7 and in locked
+ * memory, where the kernel would unlock what stays. */
+bool sj__pages_move_out(void *from, size_t bytes, void *to);
+
+/* As sj__pages_move_out, on any kernel; but the old range is left unmapped. */
+bool sj__pages_move(void *from, size_t bytes, void *to);
 
 /* Makes a range inaccessible, or accessible again, by mprotect: contents stay, costs mappings. */
 bool sj__pages_protect(void *address, size_t bytes);

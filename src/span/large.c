@@ -14,19 +14,20 @@
 #include <string.h>
 
 enum {
-    KEEP_MAX_BYTES = 1 << 20,    /* a freed block up to this is kept whole for the next of its size */
-    KEEP_MIN_BYTES = 4 << 20,    /* of all kept blocks together, at least */
-    KEEP_WINDOW_FRACTION = 16,   /* and this part of the window, if that is more */
-    KEEP_LIMIT_BYTES = 64 << 20, /* but no more */
-    RELEASE_MIN_BYTES = 1 << 20, /* from here on giving pages back is cheaper than writing zeros */
-    GROWTH_FRACTION = 4          /* a block that must move gets this part of its size as room to grow */
+    KEEP_MAX_BYTES = 1 << 20,      /* a freed block up to this is kept whole for the next of its size */
+    KEEP_MIN_BYTES = 4 << 20,      /* of all kept blocks together, at least */
+    KEEP_WINDOW_FRACTION = 16,     /* and this part of the window, if that is more */
+    KEEP_LIMIT_BYTES = 64 << 20,   /* but no more */
+    RELEASE_MIN_BYTES = 1 << 20,   /* from here on giving pages back is cheaper than writing zeros */
+    GROWTH_FRACTION = 4,           /* a block that must move gets this part of its size as room to grow */
+    CONTENT_LOST = SJ_RUN_CONTENTS /* of a place that is not the window's any more */
 };
 
 static struct sj_lock large_lock = SJ_LOCK_INIT(SJ_RANK_LARGE);
 static struct sj_large *record_pool;
 
 static struct sj_atomic_u64 allocated_blocks, freed_blocks, allocated_bytes, freed_bytes;
-static struct sj_atomic_u64 scrubbed_bytes, released_bytes, guards_refused;
+static struct sj_atomic_u64 scrubbed_bytes, released_bytes, guards_refused, moved_bytes, copied_bytes;
 
 static struct sj_large *record_get(void)
 {
@@ -371,7 +372,36 @@ static bool extend(const struct sj_policy *policy, struct sj_large *large, size_
     return true;
 }
 
-/* Moves the pages to a larger place. The old place is left empty. */
+/* Moves the block's pages to `to`. Says what its old place holds then. */
+static bool carry_pages(struct sj_large *large, char *to, unsigned *left)
+{
+    bool kept;
+    if (!sj__window_move(large->start, large->usable_bytes, to, &kept))
+        return false;
+    (void)sj_fetch_add_relaxed_u64(&moved_bytes, large->usable_bytes);
+    /* As in content_after_free; and old bytes round the block would make all of the place dirty. */
+    if (kept && (large->moved || large->slack_dirty))
+        kept = sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT);
+    *left = kept ? SJ_RUN_EMPTY : CONTENT_LOST;
+    return true;
+}
+
+/* Copies the block to `to`, whose pages a refused move may have unmapped. In the books the old bytes are freed. */
+static bool carry_bytes(const struct sj_policy *policy, struct sj_large *large, char *to, unsigned *left)
+{
+    size_t bytes = large->usable_bytes;
+    if (!sj__window_renew(to, bytes))
+        return false;
+    memcpy(to, large->start, bytes);
+    sj__large_count_copy(bytes);
+    (void)sj_fetch_add_relaxed_u64(&allocated_bytes, bytes);
+    (void)sj_fetch_add_relaxed_u64(&freed_bytes, bytes);
+    enum sj_run_content content = content_after_free(policy, large, bytes);
+    *left = large->slack_dirty ? SJ_RUN_DIRTY : content;
+    return true;
+}
+
+/* Brings the block to a larger place. */
 static bool move(const struct sj_policy *policy, struct sj_large *large, size_t usable_bytes)
 {
     struct sj_large place = { .usable_bytes =
@@ -383,11 +413,11 @@ static bool move(const struct sj_policy *policy, struct sj_large *large, size_t 
         if (!take_place(policy, &place, page_bytes, &content))
             return false;
     }
-    size_t old_bytes = large->usable_bytes;
+    unsigned left;
     bool lifted = lift_guards(large);
-    if (!lifted || !sj__pages_move(large->start, old_bytes, place.start, old_bytes)) {
-        /* A move that fails may have unmapped its target. */
-        if (!lifted || sj__window_renew(place.start, old_bytes))
+    bool pages = lifted && carry_pages(large, place.start, &left);
+    if (!pages && !(lifted && carry_bytes(policy, large, place.start, &left))) {
+        if (!lifted) /* else the place may be unmapped: address space lost, nothing more */
             sj__run_give(place.first_granule, place.granules, content);
         guard_front(policy, large);
         guard_back(policy, large);
@@ -395,16 +425,15 @@ static bool move(const struct sj_policy *policy, struct sj_large *large, size_t 
     }
     withdraw(large);
     size_t old_first = large->first_granule, old_granules = large->granules;
-    bool whole = sj__window_renew(granules_start(large), old_granules << SJ_GRANULE_SHIFT);
     large->start = place.start;
     large->first_granule = place.first_granule;
     large->granules = place.granules;
     large->slack_dirty = content == SJ_RUN_DIRTY;
-    large->moved = 1;
+    large->moved = pages;
     publish(large);
     guard_front(policy, large); /* the one behind is set with the size */
-    if (whole)                  /* else a hole is left in the window: address space lost, nothing more */
-        sj__run_give(old_first, old_granules, SJ_RUN_EMPTY);
+    if (left != CONTENT_LOST)
+        sj__run_give(old_first, old_granules, (enum sj_run_content)left);
     return true;
 }
 
@@ -445,6 +474,11 @@ struct sj_large *sj__large_containing(const void *pointer)
     return NULL;
 }
 
+void sj__large_count_copy(size_t bytes)
+{
+    (void)sj_fetch_add_relaxed_u64(&copied_bytes, bytes);
+}
+
 void sj__large_read_counts(struct sj_large_counts *out)
 {
     out->allocated_blocks = sj_load_relaxed_u64(&allocated_blocks);
@@ -454,6 +488,8 @@ void sj__large_read_counts(struct sj_large_counts *out)
     out->scrubbed_bytes = sj_load_relaxed_u64(&scrubbed_bytes);
     out->released_bytes = sj_load_relaxed_u64(&released_bytes);
     out->guards_refused = sj_load_relaxed_u64(&guards_refused);
+    out->moved_bytes = sj_load_relaxed_u64(&moved_bytes);
+    out->copied_bytes = sj_load_relaxed_u64(&copied_bytes);
 }
 
 void sj__large_lock_for_fork(void)

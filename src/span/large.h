@@ -9,7 +9,8 @@
  * Why this way: everything about a block lies in its record, out of line; the block takes its pages and not a byte
  * more, since the rest of its last granule is address space only. Living in the window means that one lookup serves
  * small and large, and that a free needs no tree and no hash. Growing first takes the granules behind, then moves the
- * pages (not the bytes) with room to grow again, so that a block grown step by step is copied never.
+ * pages (not the bytes) with room to grow again, so that a block grown step by step is copied never. Where the kernel
+ * moves no pages the bytes are copied, and the room makes that five bytes a byte grown at most, however small the steps.
  *
  * Invariants: the granule that contains `start` names the record in the map; the block's other granules do not. `live`
  * is 1 from hand-out to free. Records are recycled only as records of large blocks.
@@ -54,6 +55,9 @@ size_t sj__large_usable(const struct sj_large *large);
 /* Changes the size in place, or moves the pages. The block's (possibly new) start, or NULL: nothing was changed. */
 void *sj__large_resize(const struct sj_policy *policy, struct sj_large *large, size_t size_bytes);
 
+/* Counts a resize that was a copy to a new block. */
+void sj__large_count_copy(size_t bytes);
+
 /* The live block that contains `pointer`, also inside of it; NULL if none does. For reports: may take long. */
 struct sj_large *sj__large_containing(const void *pointer);
 
@@ -68,6 +72,8 @@ struct sj_large_counts {
     uint64_t scrubbed_bytes; /* written with zeros */
     uint64_t released_bytes; /* paid by the kernel */
     uint64_t guards_refused;
+    uint64_t moved_bytes;  /* of blocks that grew by having their pages moved */
+    uint64_t copied_bytes; /* by copying */
 };
 void sj__large_read_counts(struct sj_large_counts *out);
 

@@ -183,7 +183,7 @@ static bool make_mapped(size_t first_granule, size_t granules, enum sj_run_conte
 {
     if (*content != SJ_RUN_UNMAPPED)
         return true;
-    if (!sj__pages_map_at(sj_window_address(first_granule), granules << SJ_GRANULE_SHIFT)) {
+    if (!sj__window_remap(sj_window_address(first_granule), granules << SJ_GRANULE_SHIFT)) {
         insert_joined(first_granule, granules, SJ_RUN_UNMAPPED, false);
         return false;
     }

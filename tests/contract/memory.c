@@ -5,6 +5,7 @@
  * Why this way: each measure is taken in a child process, so that one peak does not hide the next; the bounds are what
  * users of other allocators found missing, with room for the harness itself.
  */
+#include "scrubjay.h"
 #include "unit/unit.h"
 
 #include <fcntl.h>
@@ -87,8 +88,10 @@ static void memory_growth__peaks_little_above_final_size_when_doubling(void)
 
 static void grow_in_pages(void)
 {
+    struct sj_stats before, after;
     double start = unit_now_seconds();
     char *block = NULL;
+    sj_stats_read(&before);
     for (size_t size = 4096; size <= (size_t)64 * MIB; size += 4096) {
         block = realloc(block, size);
         if (!CHECK(block != NULL))
@@ -98,7 +101,29 @@ static void grow_in_pages(void)
     unit_print("# 64 MiB in steps of 4 KiB: %.2f s, %ld faults\n", unit_now_seconds() - start, faults());
     CHECK(faults() < 16384 * 4);
     CHECK(unit_now_seconds() - start < 10);
+    sj_stats_read(&after);
+    CHECK(after.realloc_copied_bytes - before.realloc_copied_bytes <= 2 * 64 * (uint64_t)MIB);
     free(block);
+}
+
+/* What a shrink cuts off goes back to the system, and what stays is as it was. */
+static void shrink_in_place(void)
+{
+    enum { WHOLE = 64 * MIB, PART = 4 * MIB };
+    char *block = malloc(WHOLE);
+    if (!CHECK(block != NULL))
+        return;
+    memset(block, 1, WHOLE);
+    long before = resident();
+    block = realloc(block, PART + 1);
+    CHECK(resident() < before - (WHOLE - PART) + MIB);
+    CHECK(block != NULL && block[0] == 1 && block[PART] == 1 && memcmp(block, block + 1, PART) == 0);
+    free(block);
+}
+
+static void memory_shrink__gives_pages_back(void)
+{
+    in_child(shrink_in_place);
 }
 
 static void memory_growth__is_amortised_when_in_small_steps(void)
@@ -282,6 +307,7 @@ int main(int argc, char **argv)
     unit_begin(argc, argv);
     RUN(memory_growth__peaks_little_above_final_size_when_doubling);
     RUN(memory_growth__is_amortised_when_in_small_steps);
+    RUN(memory_shrink__gives_pages_back);
     RUN(memory_large_blocks__do_not_thrash_when_they_come_and_go);
     RUN(memory_large_block__takes_its_pages_only);
     RUN(memory_peak__is_given_back_when_trimmed);

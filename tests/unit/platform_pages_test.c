@@ -233,7 +233,7 @@ static void platform_pages__move_keeps_contents_and_leaves_a_hole(void)
 
     REQUIRE(from != NULL && to != NULL);
     memset(from, 'm', 2 * page);
-    REQUIRE(sj__pages_move(from, 2 * page, to, 4 * page));
+    REQUIRE(sj__pages_move(from, 2 * page, to));
     CHECK(to[0] == 'm' && to[2 * page - 1] == 'm');
     CHECK(all_zero(to + 2 * page, 2 * page));
     CHECK(touching_faults(from, false));
@@ -241,6 +241,45 @@ static void platform_pages__move_keeps_contents_and_leaves_a_hole(void)
     CHECK(all_zero(from, 2 * page));
     CHECK(sj__pages_unmap(from, 2 * page));
     CHECK(sj__pages_unmap(to, 4 * page));
+}
+
+static void platform_pages__move_out_keeps_contents_and_leaves_the_place_mapped(void)
+{
+    size_t page = sj__page_bytes();
+    char *from = map_pages(3);
+    char *to = map_pages(4);
+
+    REQUIRE(from != NULL && to != NULL);
+    memset(from, 'm', 3 * page);
+    if (!sj__pages_move_out(from, 2 * page, to))
+        SKIP("the kernel is older than 5.7");
+    CHECK(to[0] == 'm' && to[2 * page - 1] == 'm');
+    CHECK(all_zero(to + 2 * page, 2 * page));
+    CHECK(!sj__pages_map_at(from, page));
+    CHECK(all_zero(from, 2 * page));
+    CHECK(from[2 * page] == 'm');
+    CHECK(sj__pages_unmap(from, 3 * page));
+    CHECK(sj__pages_unmap(to, 4 * page));
+}
+
+/* Else the kernel would unlock the neighbours in the same mapping. */
+static void platform_pages__move_out_leaves_locked_memory_alone(void)
+{
+    size_t page = sj__page_bytes();
+    char *from = map_pages(3);
+    char *to = map_pages(2);
+
+    REQUIRE(from != NULL && to != NULL);
+    if (syscall(SYS_mlock, from, 3 * page) != 0) /* the sanitizers make mlock do nothing */
+        SKIP("mlock is refused here");
+    memset(from, 'l', 3 * page);
+    CHECK(!sj__pages_move_out(from, page, to));
+    CHECK(from[0] == 'l');
+    CHECK(!sj__pages_release(from + page, page)); /* it is locked still */
+    CHECK(sj__pages_move(from, page, to));
+    CHECK(to[0] == 'l');
+    CHECK(sj__pages_unmap(from + page, 2 * page));
+    CHECK(sj__pages_unmap(to, 2 * page));
 }
 
 /* What every guard must do, however it is made. */
@@ -385,7 +424,8 @@ static void platform_pages__refusals_are_answers_and_keep_errno(void)
     CHECK(sj__pages_map_anywhere(page, true) == NULL);
     CHECK(!sj__pages_map_over(base, page));
     CHECK(!sj__pages_unmap(base, page));
-    CHECK(!sj__pages_move(base, page, base + 2 * page, 2 * page));
+    CHECK(!sj__pages_move(base, page, base + 2 * page));
+    CHECK(!sj__pages_move_out(base, page, base + 2 * page));
     CHECK(!sj__pages_protect(base, page));
     CHECK(!sj__pages_unprotect(base, page));
     CHECK(!sj__pages_seal_readonly(base, page));
@@ -472,6 +512,8 @@ int main(int argc, char **argv)
     RUN(platform_pages__inaccessible_mapping_faults_until_unprotected);
     RUN(platform_pages__map_over_and_release_read_as_zero);
     RUN(platform_pages__move_keeps_contents_and_leaves_a_hole);
+    RUN(platform_pages__move_out_keeps_contents_and_leaves_the_place_mapped);
+    RUN(platform_pages__move_out_leaves_locked_memory_alone);
     RUN(platform_pages__guard_faults_until_unguarded);
     RUN(platform_pages__guard_is_by_mprotect_when_kernel_has_no_markers);
     RUN(platform_pages__unguard_fails_when_a_marker_cannot_be_removed);

@@ -42,6 +42,8 @@ enum call { CALL_MAP, CALL_UNMAP, CALL_PROTECT, CALL_ADVISE, CALL_MOVE, CALL_KIN
 static unsigned refuse_one_in[CALL_KINDS]; /* 0: none */
 static int refused_advice;                 /* this advice is always refused; 0: none */
 static bool move_unmaps_first;             /* a refused move has unmapped its target already, as the kernel's may */
+static bool old_kernel;                    /* knows no MREMAP_DONTUNMAP */
+static char *intruder;                     /* what somebody maps at the old place as soon as the pages have left it */
 static uint64_t source_state;
 
 static bool refuses(enum call call)
@@ -78,8 +80,16 @@ static int source_advise(void *address, size_t bytes, int advice)
 
 static void *source_move(void *from, size_t from_bytes, size_t to_bytes, int flags, void *to)
 {
-    if (!refuses(CALL_MOVE))
-        return mremap(from, from_bytes, to_bytes, flags, to);
+    if (old_kernel && (flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED)) != 0) {
+        errno = EINVAL;
+        return MAP_FAILED;
+    }
+    if (!refuses(CALL_MOVE)) {
+        void *got = mremap(from, from_bytes, to_bytes, flags, to);
+        int wanted = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+        intruder = mmap(from, PAGE, PROT_READ | PROT_WRITE, wanted, -1, 0);
+        return got;
+    }
     if (move_unmaps_first)
         (void)munmap(to, to_bytes);
     return MAP_FAILED;
@@ -96,7 +106,7 @@ static void use_kernel(void)
 {
     memset(refuse_one_in, 0, sizeof refuse_one_in);
     refused_advice = 0;
-    move_unmaps_first = false;
+    move_unmaps_first = old_kernel = false;
     sj__pages_set_source(NULL);
 }
 
@@ -529,8 +539,10 @@ static void span_large__leaves_no_hole_when_a_move_fails(void)
         use_source();
         char *moved = sj__large_resize(policy, large, 2 * MIB);
         use_kernel();
-        CHECK(!walled || moved == NULL);
-        CHECK(holds(block, MIB, 1));
+        REQUIRE(moved != NULL); /* copied, if it could not grow in place */
+        CHECK(!walled || (moved != block && record_of(block) == NULL));
+        CHECK(holds(moved, MIB, 1));
+        block = moved;
         char *next = sj__large_malloc(policy, 2 * MIB, 1, false);
         REQUIRE(next != NULL);
         CHECK(!touching_faults(next, true));
@@ -540,6 +552,117 @@ static void span_large__leaves_no_hole_when_a_move_fails(void)
             sj__run_give(behind, 1, content);
         free_block(policy, block);
     }
+}
+
+/* Blocks that grow in turn are in each other's way, so they must move. */
+static void grow_in_turn(const struct sj_policy *policy, size_t final_bytes)
+{
+    enum { TURNS = 3 };
+    char *grown[TURNS];
+    for (unsigned i = 0; i < TURNS; i++) {
+        grown[i] = sj__large_malloc(policy, 64 * KIB, 1, true);
+        REQUIRE(grown[i] != NULL);
+        *grown[i] = (char)(i + 1);
+    }
+    for (size_t size = 68 * KIB; size <= final_bytes; size += 4 * KIB)
+        for (unsigned i = 0; i < TURNS; i++) {
+            grown[i] = sj__large_resize(policy, record_of(grown[i]), size);
+            REQUIRE(grown[i] != NULL);
+            grown[i][size - 1] = (char)(i + 1);
+        }
+    for (unsigned i = 0; i < TURNS; i++) {
+        for (size_t at = 68 * KIB; at <= final_bytes; at += 4 * KIB)
+            if (!CHECK_EQ(grown[i][at - 1], i + 1))
+                break;
+        CHECK_EQ(grown[i][0], i + 1);
+        if (policy == scrubbing)
+            CHECK(touching_faults(grown[i] - 1, true) && touching_faults(grown[i] + final_bytes, true));
+        free_block(policy, grown[i]);
+    }
+}
+
+static void span_large__growth_copies_nothing_where_pages_can_be_moved(void)
+{
+    struct sj_large_counts before, after;
+    sj__large_read_counts(&before);
+    grow_in_turn(bare, 16 * MIB);
+    grow_in_turn(scrubbing, 16 * MIB);
+    sj__large_read_counts(&after);
+    CHECK(after.moved_bytes > before.moved_bytes);
+    CHECK_EQ(after.copied_bytes, before.copied_bytes);
+}
+
+static void span_large__growth_copies_few_bytes_a_byte_where_none_can_be_moved(void)
+{
+    struct sj_large_counts before, after;
+    sj__large_read_counts(&before);
+    refuse_one_in[CALL_MOVE] = 1;
+    move_unmaps_first = true;
+    use_source();
+    grow_in_turn(scrubbing, 16 * MIB);
+    use_kernel();
+    sj__large_read_counts(&after);
+    uint64_t copied = after.copied_bytes - before.copied_bytes;
+    NOTE("copied %llu MiB for 3 times 16 MiB", (unsigned long long)(copied / MIB));
+    CHECK(copied > 3 * 4 * MIB);
+    CHECK(copied <= 5 * 3 * 16 * MIB);
+    CHECK_EQ(after.moved_bytes, before.moved_bytes);
+}
+
+/* A block that has just been made to move, and what came into its old place in the meantime. */
+static char *move_with_intruder(void)
+{
+    char *block = sj__large_malloc(scrubbing, MIB, 1, false);
+    if (block == NULL)
+        return NULL;
+    fill(block, 0, MIB, 1);
+    struct sj_large *large = record_of(block);
+    size_t behind = large->first_granule + large->granules;
+    enum sj_run_content content;
+    bool walled = sj__run_take_at(behind, 1, &content);
+    intruder = MAP_FAILED;
+    use_source();
+    char *moved = sj__large_resize(scrubbing, large, 2 * MIB);
+    use_kernel();
+    if (walled)
+        sj__run_give(behind, 1, content);
+    CHECK(moved != NULL && moved != block);
+    CHECK(moved == NULL || holds(moved, MIB, 1));
+    return moved;
+}
+
+static void span_large__lets_nobody_into_the_old_place_when_it_moves(void)
+{
+    char *probe = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *into = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(probe != MAP_FAILED && into != MAP_FAILED);
+    if (mremap(probe, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, into) == MAP_FAILED)
+        SKIP("the kernel is older than 5.7");
+    char *moved = move_with_intruder();
+    CHECK(intruder == MAP_FAILED);
+    free_block(scrubbing, moved);
+}
+
+/* On old kernels the place is open for a moment. Who comes in then stays, and the place is never handed out again. */
+static void span_large__leaves_an_intruder_in_the_old_place_alone(void)
+{
+    old_kernel = true;
+    char *moved = move_with_intruder();
+    REQUIRE(intruder != MAP_FAILED);
+    memset(intruder, 'i', PAGE);
+    free_block(scrubbing, moved);
+    char *nexts[64];
+    for (unsigned i = 0; i < 64; i++) {
+        char *next = nexts[i] = sj__large_malloc(scrubbing, 2 * MIB, 1, false);
+        REQUIRE(next != NULL);
+        memset(next, 'n', 2 * MIB);
+        CHECK(intruder + PAGE <= next || intruder >= next + 2 * MIB);
+    }
+    for (unsigned i = 0; i < 64; i++)
+        free_block(scrubbing, nexts[i]);
+    (void)sj__run_purge();
+    CHECK(intruder[0] == 'i' && intruder[PAGE - 1] == 'i');
+    CHECK_EQ(munmap(intruder, PAGE), 0);
 }
 
 static void span_large__keeps_contents_when_guards_cannot_be_lifted(void)
@@ -707,6 +830,10 @@ int main(int argc, char **argv)
     RUN(span_large__keeps_a_freed_block_for_the_next_of_its_size);
     RUN(span_large__late_second_free_leaves_the_records_next_block_alone);
     RUN(span_large__leaves_no_hole_when_a_move_fails);
+    RUN(span_large__growth_copies_nothing_where_pages_can_be_moved);
+    RUN(span_large__growth_copies_few_bytes_a_byte_where_none_can_be_moved);
+    RUN(span_large__lets_nobody_into_the_old_place_when_it_moves);
+    RUN(span_large__leaves_an_intruder_in_the_old_place_alone);
     RUN(span_large__keeps_contents_when_guards_cannot_be_lifted);
     RUN(span_large__keeps_contents_over_random_operations);
     RUN(span_large__keeps_contents_when_calls_are_refused_now_and_then);
