@@ -372,6 +372,14 @@ bool sj__pages_unguard(void *address, size_t bytes)
     return true;
 }
 
+void sj__pages_forget_guards(size_t guards)
+{
+    if (pages_markers) /* most were markers, and which were not nobody knows any more */
+        return;
+    size_t standing = sj_load_relaxed_size(&pages_protected_guards);
+    (void)sj_fetch_sub_relaxed_size(&pages_protected_guards, guards < standing ? guards : standing);
+}
+
 size_t sj__pages_protected_guards(void)
 {
     return sj_load_relaxed_size(&pages_protected_guards);

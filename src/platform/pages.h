@@ -66,6 +66,9 @@ void sj__pages_no_huge(void *address, size_t bytes);
 bool sj__pages_guard(void *address, size_t bytes);
 bool sj__pages_unguard(void *address, size_t bytes);
 
+/* To be called after a range with as many guards was mapped over: they are off the budget. */
+void sj__pages_forget_guards(size_t guards);
+
 /* How many guards made by mprotect are standing, and how many may: by default a quarter of vm.max_map_count. */
 size_t sj__pages_protected_guards(void);
 void sj__pages_set_guard_budget(size_t guards);

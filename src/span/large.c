@@ -249,7 +249,12 @@ static enum sj_run_content content_after_free(const struct sj_policy *policy, st
  * which is better than handing out pages that fault. */
 static bool make_accessible(struct sj_large *large)
 {
-    return lift_guards(large) || sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT);
+    if (lift_guards(large))
+        return true;
+    if (!sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT))
+        return false;
+    sj__pages_forget_guards((size_t)large->guarded_front + large->guarded_back + large->unusable);
+    return true;
 }
 
 /* Gives a freed block's granules back to the runs, if they are accessible, and its record to the pool. */

@@ -665,6 +665,25 @@ static void span_large__leaves_an_intruder_in_the_old_place_alone(void)
     CHECK_EQ(munmap(intruder, PAGE), 0);
 }
 
+/* Guards that can't be lifted go with their mapping, and are off the budget of mappings then. */
+static void span_large__guards_mapped_over_are_off_the_budget(void)
+{
+    sj__large_drain();
+    size_t before = sj__pages_protected_guards();
+    refused_advice = 102; /* MADV_GUARD_INSTALL */
+    use_source();
+    sj__pages_start();
+    char *block = sj__large_malloc(scrubbing, 2 * MIB, 1, false);
+    if (CHECK(block != NULL)) {
+        CHECK_EQ(sj__pages_protected_guards(), before + 2);
+        refuse_one_in[CALL_PROTECT] = 1;
+        free_block(scrubbing, block);
+        CHECK_EQ(sj__pages_protected_guards(), before);
+    }
+    use_kernel();
+    sj__pages_start();
+}
+
 static void span_large__keeps_contents_when_guards_cannot_be_lifted(void)
 {
     char *block = sj__large_malloc(scrubbing, MIB, 1, false);
@@ -834,6 +853,7 @@ int main(int argc, char **argv)
     RUN(span_large__growth_copies_few_bytes_a_byte_where_none_can_be_moved);
     RUN(span_large__lets_nobody_into_the_old_place_when_it_moves);
     RUN(span_large__leaves_an_intruder_in_the_old_place_alone);
+    RUN(span_large__guards_mapped_over_are_off_the_budget);
     RUN(span_large__keeps_contents_when_guards_cannot_be_lifted);
     RUN(span_large__keeps_contents_over_random_operations);
     RUN(span_large__keeps_contents_when_calls_are_refused_now_and_then);
