@@ -13,7 +13,9 @@ enum {
     WINDOW_STEP_MAX_BYTES = 32 << 20, /* later: an eighth of what is there, up to this */
     WINDOW_STEP_FRACTION = 8,
     WINDOW_SKIP_BYTES = 64 << 20, /* how far to go on behind somebody who sits in the way */
-    WINDOW_SKIP_TRIES = 4
+    WINDOW_SKIP_TRIES = 4,
+    WINDOW_PIECE_SHIFT = 30 /* a mapping that is this long is not made longer: fork asks for each whole, and is refused
+                             * one that is larger than the machine's memory */
 };
 
 uintptr_t sj__window_base;
@@ -24,6 +26,7 @@ struct sj_span *sj__window_freed;
 
 static struct sj_region window_region;
 static struct sj_region map_region;
+static size_t piece_start_bytes; /* the mapping at the window's end begins here */
 
 static void fill_map(size_t first_granule, size_t granules)
 {
@@ -77,11 +80,23 @@ static bool end_is_taken(size_t bytes)
     return elsewhere != NULL;
 }
 
-bool sj__window_grow(size_t granules, size_t *first_granule, size_t *grown_granules)
+/* Leaves a granule out, so that the next ones are a mapping of their own. */
+static bool begin_piece(void)
 {
-    size_t need_bytes = granules << SJ_GRANULE_SHIFT;
-    if (need_bytes >> SJ_GRANULE_SHIFT != granules || need_bytes > window_region.limit_bytes)
+    if ((window_region.mapped_bytes - piece_start_bytes) >> WINDOW_PIECE_SHIFT == 0 ||
+        !sj__region_skip(&window_region, SJ_GRANULE_BYTES))
         return false;
+    piece_start_bytes = window_region.mapped_bytes;
+    return true;
+}
+
+bool sj__window_grow(size_t granules, size_t adjoining, size_t *first_granule, size_t *grown_granules)
+{
+    size_t whole_bytes = granules << SJ_GRANULE_SHIFT;
+    if (whole_bytes >> SJ_GRANULE_SHIFT != granules || whole_bytes > window_region.limit_bytes)
+        return false;
+    bool apart = begin_piece() || window_region.mapped_bytes != sj_load_relaxed_size(&sj__window_limit_bytes);
+    size_t need_bytes = apart ? whole_bytes : (granules - adjoining) << SJ_GRANULE_SHIFT;
     size_t step_bytes = sj_round_down(window_region.mapped_bytes / WINDOW_STEP_FRACTION, SJ_GRANULE_BYTES);
     step_bytes = step_bytes < WINDOW_STEP_MIN_BYTES ? WINDOW_STEP_MIN_BYTES : step_bytes;
     step_bytes = step_bytes > WINDOW_STEP_MAX_BYTES ? WINDOW_STEP_MAX_BYTES : step_bytes;
@@ -105,6 +120,8 @@ bool sj__window_grow(size_t granules, size_t *first_granule, size_t *grown_granu
         if (!end_is_taken(need_bytes) || !map_covers(window_region.mapped_bytes + WINDOW_SKIP_BYTES) ||
             !sj__region_skip(&window_region, WINDOW_SKIP_BYTES))
             return false;
+        need_bytes = whole_bytes;
+        step_bytes = step_bytes < need_bytes ? need_bytes : step_bytes;
     }
     return false;
 }

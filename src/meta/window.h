@@ -57,9 +57,10 @@ extern struct sj_span *sj__window_freed;
  * the window gets some; without, it gets none. */
 bool sj__window_start(uint64_t random_window, uint64_t random_map, uint64_t random_arena, bool huge_pages);
 
-/* Makes at least `granules` more granules accessible, as one stretch; on success tells where they start and how many
- * they are. Called under the lock of the runs. */
-bool sj__window_grow(size_t granules, size_t *first_granule, size_t *grown_granules);
+/* Makes at least `granules` more granules accessible, as one stretch, or what they exceed the `adjoining` free ones at the
+ * window's end by, right behind those; on success tells where the new ones start and how many they are. Called under the
+ * lock of the runs. */
+bool sj__window_grow(size_t granules, size_t adjoining, size_t *first_granule, size_t *grown_granules);
 
 /* Replaces the pages of a stretch of the window, which nobody has, by fresh zero ones. On false they may be unmapped. */
 bool sj__window_renew(void *address, size_t bytes);

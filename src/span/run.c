@@ -208,7 +208,9 @@ static bool take_any(size_t granules, size_t *first_granule, enum sj_run_content
 static bool grow(size_t granules)
 {
     size_t first, grown;
-    if (!sj__window_grow(granules, &first, &grown))
+    const struct run *last = neighbour((bytes_of.window >> SJ_GRANULE_SHIFT) - 1, false, SJ_RUN_EMPTY);
+    size_t adjoining = last != NULL && last->granules < granules ? last->granules : 0;
+    if (!sj__window_grow(granules, adjoining, &first, &grown))
         return false;
     bytes_of.window = (first + grown) << SJ_GRANULE_SHIFT;
     insert_joined(first, grown, SJ_RUN_EMPTY, true);
@@ -265,11 +267,19 @@ static size_t unmap_locked(void)
     return unmapped_bytes;
 }
 
+/* Before a growth that is as large as what free runs hold, those give their pages back: they join, and may do. */
+static bool purge_instead(size_t granules)
+{
+    size_t held_bytes = bytes_of.held[SJ_RUN_DIRTY] + bytes_of.held[SJ_RUN_ZERO];
+    return held_bytes > 0 && granules >= held_bytes >> SJ_GRANULE_SHIFT && purge_locked() > 0;
+}
+
 bool sj__run_take(size_t granules, size_t *first_granule, enum sj_run_content *content)
 {
     sj_assert(granules > 0);
     sj__lock(&runs_lock);
     bool taken = take_any(granules, first_granule, content) ||
+                 (purge_instead(granules) && take_any(granules, first_granule, content)) ||
                  (grow(granules) && take_any(granules, first_granule, content)) ||
                  (purge_locked() > 0 && take_any(granules, first_granule, content)) ||
                  (unmap_locked() > 0 && (take_any(granules, first_granule, content) ||

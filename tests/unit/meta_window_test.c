@@ -291,7 +291,7 @@ static void meta_window__grows_by_stretches_that_do_not_overlap(void)
     const size_t wanted[] = { 1, 2, 16, 17, 1000, 1, 4096, 3 };
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         size_t old_limit = limit_bytes(), first, grown;
-        REQUIRE(sj__window_grow(wanted[i], &first, &grown));
+        REQUIRE(sj__window_grow(wanted[i], 0, &first, &grown));
         CHECK(grown >= wanted[i]);
         CHECK(first >= old_limit >> SJ_GRANULE_SHIFT);
         check_grown(first, grown);
@@ -303,7 +303,7 @@ static void meta_window__takes_the_bare_need_when_more_is_refused(void)
     size_t first, grown;
     use_source();
     refuse_from_bytes = 3 * (size_t)SJ_GRANULE_BYTES;
-    bool done = SJ_UNDER_TSAN || sj__window_grow(2, &first, &grown); /* a reservation grows by mprotect */
+    bool done = SJ_UNDER_TSAN || sj__window_grow(2, 0, &first, &grown); /* a reservation grows by mprotect */
     use_kernel();
     if (SJ_UNDER_TSAN)
         SKIP("the window is reserved here");
@@ -317,14 +317,14 @@ static void meta_window__stays_as_it_is_when_growth_is_refused(void)
     size_t first, grown, old_limit = limit_bytes();
     use_source();
     refuse_maps = true;
-    CHECK(!sj__window_grow(1, &first, &grown));
-    CHECK(!sj__window_grow(1000, &first, &grown));
+    CHECK(!sj__window_grow(1, 0, &first, &grown));
+    CHECK(!sj__window_grow(1000, 0, &first, &grown));
     use_kernel();
-    CHECK(!sj__window_grow(SIZE_MAX, &first, &grown));
-    CHECK(!sj__window_grow(SIZE_MAX >> SJ_GRANULE_SHIFT, &first, &grown));
-    CHECK(!sj__window_grow((SIZE_MAX >> SJ_GRANULE_SHIFT) + 1, &first, &grown));
+    CHECK(!sj__window_grow(SIZE_MAX, 0, &first, &grown));
+    CHECK(!sj__window_grow(SIZE_MAX >> SJ_GRANULE_SHIFT, 0, &first, &grown));
+    CHECK(!sj__window_grow((SIZE_MAX >> SJ_GRANULE_SHIFT) + 1, 0, &first, &grown));
     CHECK_EQ(limit_bytes(), old_limit);
-    REQUIRE(sj__window_grow(1, &first, &grown));
+    REQUIRE(sj__window_grow(1, 0, &first, &grown));
     CHECK_EQ(first, old_limit >> SJ_GRANULE_SHIFT);
     check_grown(first, grown);
 }
@@ -339,7 +339,7 @@ static void meta_window__goes_on_behind_somebody_else(void)
         SKIP("the window is reserved here");
     memset(other, 7, SJ_GRANULE_BYTES);
     size_t need = (size_t)STEP_BYTES >> SJ_GRANULE_SHIFT;
-    REQUIRE(sj__window_grow(need, &first, &grown));
+    REQUIRE(sj__window_grow(need, 0, &first, &grown));
     CHECK(sj_window_address(first) > other);
     check_grown(first, grown);
     CHECK_EQ(other[0], 7);
@@ -357,12 +357,55 @@ static void meta_window__is_not_worn_by_requests_beyond_the_system(void)
     use_source();
     refuse_from_bytes = (size_t)1 << (GIBIBYTE_SHIFT + 1);
     for (unsigned i = 0; i < 32; i++)
-        CHECK(!sj__window_grow(huge, &first, &grown));
+        CHECK(!sj__window_grow(huge, 0, &first, &grown));
     CHECK(mapped_bytes < STEP_BYTES);
     use_kernel();
-    REQUIRE(sj__window_grow(1, &first, &grown));
+    REQUIRE(sj__window_grow(1, 0, &first, &grown));
     CHECK_EQ(first, old_limit >> SJ_GRANULE_SHIFT);
     check_grown(first, grown);
+}
+
+/* The kernel refuses to fork a process with a mapping larger than the machine. */
+static void meta_window__is_no_single_mapping_when_large(void)
+{
+    enum { GROWTHS = 8, GROWTH = 1 << 13 }; /* of half a GiB */
+    size_t first, grown, apart = 0, old_limit = limit_bytes();
+    use_source();
+    refuse_maps = true;
+    for (unsigned i = 0; i < 100; i++)
+        CHECK(!sj__window_grow(GROWTH, 0, &first, &grown));
+    use_kernel();
+    for (unsigned i = 0; i < GROWTHS; i++) {
+        if (!sj__window_grow(GROWTH, 0, &first, &grown))
+            SKIP("the system gives no 4 GiB of address space");
+        apart += first != old_limit >> SJ_GRANULE_SHIFT;
+        CHECK(first - (old_limit >> SJ_GRANULE_SHIFT) <= 1);
+        old_limit = limit_bytes();
+    }
+    CHECK(SJ_UNDER_TSAN || (apart >= 2 && apart <= 4));
+}
+
+static void meta_window__grows_by_what_the_free_end_lacks(void)
+{
+    size_t first, grown, old_limit = limit_bytes();
+    size_t wanted = (size_t)1 << 11, adjoining = wanted - 5;
+    use_source();
+    refuse_from_bytes = 6 * (size_t)SJ_GRANULE_BYTES;
+    bool done = sj__window_grow(wanted, adjoining, &first, &grown);
+    use_kernel();
+    REQUIRE(done);
+    if (SJ_UNDER_TSAN)
+        SKIP("the window is reserved here, and grows by mprotect");
+    CHECK_EQ(first, old_limit >> SJ_GRANULE_SHIFT);
+    CHECK_EQ(grown, 5);
+    /* Somebody sits there: what adjoins is of no use. */
+    char *other =
+        mmap(window_end(), SJ_GRANULE_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    REQUIRE(other != MAP_FAILED);
+    REQUIRE(sj__window_grow(wanted, adjoining, &first, &grown));
+    CHECK(grown >= wanted);
+    CHECK(sj_window_address(first) > other);
+    (void)munmap(other, SJ_GRANULE_BYTES);
 }
 
 int main(int argc, char **argv)
@@ -384,5 +427,7 @@ int main(int argc, char **argv)
     RUN(meta_window__stays_as_it_is_when_growth_is_refused);
     RUN(meta_window__goes_on_behind_somebody_else);
     RUN(meta_window__is_not_worn_by_requests_beyond_the_system);
+    RUN(meta_window__grows_by_what_the_free_end_lacks);
+    RUN(meta_window__is_no_single_mapping_when_large);
     return unit_end();
 }
