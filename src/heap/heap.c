@@ -15,7 +15,8 @@ enum {
     COME_BACK_FRACTION = 8, /* a full slab comes back when this part of its slots is free */
     REST_BYTES = 16384,     /* delay=run: slots rest while at least this span of others is handed out */
     PICK_WINDOW = 16,       /* random picks are among this many neighbours: see doc/adr/0030 */
-    RICH_SLOTS = 8          /* a refill costs what a few dozen allocations cost: look for one that lasts */
+    RICH_SLOTS = 8,         /* a refill costs what a few dozen allocations cost: look for one that lasts, */
+    RICH_FRACTION = 4       /* or has this part of the slots it could have, if that is less */
 };
 
 _Thread_local struct sj_heap *sj__heap_current = &sj__heap_none;
@@ -170,8 +171,10 @@ static void install(struct sj_bin *bin, struct sj_slab *slab, const struct sj_gr
 static struct sj_take how_to_take(const struct sj_policy *policy, unsigned class_index)
 {
     bool rests = policy->delay == SJ_DELAY_RUN;
-    unsigned unit_slots = rests ? sj__size_classes[class_index].unit_slots : SJ_WORD_BITS;
-    unsigned rich_slots = unit_slots / 4 < RICH_SLOTS ? unit_slots / 4 : RICH_SLOTS;
+    const struct sj_size_class *size_class = &sj__size_classes[class_index];
+    unsigned unit_slots = rests ? size_class->unit_slots : SJ_WORD_BITS;
+    unsigned rich_slots = (size_class->slots < unit_slots ? size_class->slots : unit_slots) / RICH_FRACTION;
+    rich_slots = rich_slots < RICH_SLOTS ? rich_slots : RICH_SLOTS;
     return (struct sj_take){ .unit_slots = unit_slots, .rich_slots = rich_slots, .rest_bytes = rests ? REST_BYTES : 0 };
 }
 

@@ -9,10 +9,12 @@
 enum {
     LINEAR_MAX_BYTES = 128,       /* 16-byte steps up to here */
     CLASSES_A_DOUBLING_SHIFT = 2, /* four from there on */
+    FINE_MIN_BYTES = 1024,        /* and eight from here on */
     SLAB_MIN_SLOTS = 8,           /* a slab of large slots takes more granules rather than fewer slots */
     FRESH_MAX_BYTES = 8192, /* untouched slots are opened in groups of at most this span, so that picks stay close */
     UNITS_A_SLAB = 4,       /* a slab has at least this many units, if they have 8 slots each */
-    GROUP_MIN_SLOTS = 8
+    GROUP_MIN_SLOTS = 8,
+    GROUP_MAX_BYTES = 16384 /* but half as many where eight would span more */
 };
 
 struct sj_size_class sj__size_classes[SJ_CLASS_COUNT];
@@ -23,7 +25,7 @@ static uint32_t next_slot_bytes(uint32_t slot_bytes)
     if (slot_bytes < LINEAR_MAX_BYTES)
         return slot_bytes + SJ_SMALL_STEP_BYTES;
     uint32_t doubling_bytes = (uint32_t)1 << sj_highest_bit(slot_bytes);
-    return slot_bytes + (doubling_bytes >> CLASSES_A_DOUBLING_SHIFT);
+    return slot_bytes + (doubling_bytes >> (CLASSES_A_DOUBLING_SHIFT + (slot_bytes >= FINE_MIN_BYTES ? 1 : 0)));
 }
 
 static void lay_out_slab(struct sj_size_class *size_class)
@@ -33,11 +35,12 @@ static void lay_out_slab(struct sj_size_class *size_class)
     while (granules * SJ_GRANULE_BYTES / slot_bytes < SLAB_MIN_SLOTS)
         granules *= 2;
     uint32_t slots = granules * SJ_GRANULE_BYTES / slot_bytes;
+    uint32_t group_min = slot_bytes > GROUP_MAX_BYTES / GROUP_MIN_SLOTS ? GROUP_MIN_SLOTS / 2 : GROUP_MIN_SLOTS;
     uint32_t fresh_slots = SJ_WORD_BITS;
-    while (fresh_slots > GROUP_MIN_SLOTS && fresh_slots * slot_bytes > FRESH_MAX_BYTES)
+    while (fresh_slots > group_min && fresh_slots * slot_bytes > FRESH_MAX_BYTES)
         fresh_slots /= 2;
     uint32_t unit_slots = SJ_WORD_BITS;
-    while (unit_slots > GROUP_MIN_SLOTS && unit_slots * UNITS_A_SLAB > slots)
+    while (unit_slots > group_min && unit_slots * UNITS_A_SLAB > slots)
         unit_slots /= 2;
     size_class->granules = (uint16_t)granules;
     size_class->slots = (uint16_t)slots;

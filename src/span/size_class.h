@@ -2,10 +2,11 @@
  *
  * What: the size classes of small objects, and the arithmetic of their slots.
  *
- * Why this way: 16-byte steps to 128 bytes, then four classes a doubling to 32 KiB: at most 25 % of a slot is wasted and
- * 11 % on average over sizes. The class of a size is one load from a table. The slot of an address is one multiplication
- * by a 40-bit reciprocal, exact for every offset in a slab (tested exhaustively), so an interior pointer is found by
- * multiplying back. Every class that is a multiple of A serves alignment A, since slabs begin at 64 KiB boundaries.
+ * Why this way: 16-byte steps to 128 bytes, then four classes a doubling, and eight from 1 KiB on to 32 KiB: a block gets at
+ * most a quarter more than was asked, from 1 KiB on an eighth; over all sizes 4 % are wasted (doc/adr/0035). The class of a
+ * size is one load from a table. The slot of an address is one multiplication by a 40-bit reciprocal, exact for every
+ * offset in a slab (tested exhaustively), so an interior pointer is found by multiplying back. Every class that is a
+ * multiple of A serves alignment A, since slabs begin at 64 KiB boundaries.
  *
  * Invariants: class 0 is for zero-sized objects: 16-byte slots in inaccessible pages. Classes 1.. rise in size.
  * Slabs are whole granules; a slab holds at most SJ_SLAB_MAX_WORDS * 64 slots.
@@ -21,7 +22,7 @@ enum {
     SJ_SMALL_STEP_BYTES = 16,
     SJ_SMALL_MAX_BYTES = 32768,
     SJ_CLASS_ZERO = 0,
-    SJ_CLASS_COUNT = 41,
+    SJ_CLASS_COUNT = 61,
     SJ_SLAB_MAX_WORDS = 64,
     SJ_BIN_SHIFT = 6,
     SJ_RECIPROCAL_SHIFT = 40
@@ -34,7 +35,7 @@ struct sj_size_class {
     uint16_t slots;        /* slots a slab */
     uint16_t words;        /* 64-slot words a slab */
     uint16_t granules;     /* 64 KiB granules a slab */
-    uint8_t fresh_slots;   /* how many neighbouring slots are opened at once: a power of two, 8 to 64 */
+    uint8_t fresh_slots;   /* how many neighbouring slots are opened at once: a power of two, 4 to 64 */
     uint8_t unit_slots;    /* how many are taken at once for reuse, where freed slots are to rest: likewise */
 };
 

@@ -14,7 +14,7 @@
 #include "meta/window.h"
 #include "span/size_class.h"
 
-enum { STEPS_UP_TO_BYTES = 128, WORST_WASTE_PERCENT = 25, MEAN_WASTE_PERCENT = 12 };
+enum { STEPS_UP_TO_BYTES = 128, FINE_FROM_BYTES = 1024, WORST_WASTE_PERCENT = 25, MEAN_WASTE_PERCENT = 12 };
 
 static size_t slab_bytes(const struct sj_size_class *size_class)
 {
@@ -58,7 +58,9 @@ static void span_size_class__waste_is_bounded(void)
         size_t slot_bytes = sj__size_classes[sj_class_of(size)].slot_bytes;
         size_t waste_bytes = slot_bytes - size;
         sum_percent += 100.0 * (double)waste_bytes / (double)slot_bytes;
-        if (size > STEPS_UP_TO_BYTES)
+        if (size > FINE_FROM_BYTES)
+            CHECK(waste_bytes * 8 < size);
+        else if (size > STEPS_UP_TO_BYTES)
             CHECK(waste_bytes * 100 <= size * WORST_WASTE_PERCENT);
         else
             CHECK(waste_bytes < SJ_SMALL_STEP_BYTES);
@@ -107,8 +109,8 @@ static void span_size_class__slabs_hold_what_they_say(void)
         CHECK(size_class->words <= SJ_SLAB_MAX_WORDS);
         CHECK_EQ(size_class->words, (size_class->slots + SJ_WORD_BITS - 1) / SJ_WORD_BITS);
         CHECK(sj_is_power_of_two(size_class->fresh_slots) && sj_is_power_of_two(size_class->unit_slots));
-        CHECK(size_class->fresh_slots >= 8 && size_class->fresh_slots <= SJ_WORD_BITS);
-        CHECK(size_class->unit_slots >= 8 && size_class->unit_slots <= SJ_WORD_BITS);
+        CHECK(size_class->fresh_slots >= 4 && size_class->fresh_slots <= SJ_WORD_BITS);
+        CHECK(size_class->unit_slots >= 4 && size_class->unit_slots <= SJ_WORD_BITS);
     }
 }
 
