@@ -80,6 +80,11 @@ static void print_option(size_t index)
         print_labelled("default", levels);
     if (option->kind == SJ_OPTION_LEVEL)
         printf("  %-*s%d\n", LABEL_COLUMNS, "default", SJ_LEVEL_DEFAULT);
+    if (option->kind == SJ_OPTION_AGE || option->kind == SJ_OPTION_SIZE) {
+        char value[VALUE_BYTES];
+        sj__option_at_level(index, SJ_LEVEL_DEFAULT, value, sizeof value);
+        print_labelled("default", value);
+    }
     if (text->detail[0] != '\0')
         print_labelled("", text->detail);
 }
@@ -114,10 +119,10 @@ static void print_overview(void)
 {
     puts("Options (`scrubjay explain NAME` says more, `scrubjay explain levels` shows the levels):\n");
     for (size_t i = 0; i < sj__options_count; i++)
-        printf("  %-9s %s\n", sj__options_table[i].name, sj__option_texts[i].summary);
+        printf("  %-21s %s\n", sj__options_table[i].name, sj__option_texts[i].summary);
     puts("\nReports (`scrubjay explain SJ-004` says more):\n");
     for (size_t i = 0; i < sj__report_catalogue_count; i++)
-        printf("  SJ-%03u    %s\n", sj__report_catalogue[i].number, sj__report_catalogue[i].title);
+        printf("  SJ-%03u                %s\n", sj__report_catalogue[i].number, sj__report_catalogue[i].title);
 }
 
 /* The report meant by "SJ-004", "sj-4" or "4", or NULL. */

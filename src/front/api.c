@@ -15,7 +15,7 @@
 #include "front/calls.h"
 #include "front/slow.h"
 #include "front/summary.h"
-#include "heap/adopt.h"
+#include "heap/pass.h"
 #include "platform/pages.h"
 #include "policy/options.h"
 #include "span/large.h"
@@ -124,9 +124,7 @@ SJ_EXPORT int sj_malloc_trim(size_t pad)
         return 0;
     enum sj_inside outer =
         sj__slow_enter((struct sj_asker){ .function = "malloc_trim", .caller = __builtin_return_address(0) });
-    sj__adopt_release_idle();
-    sj__large_drain();
-    bool given = sj__run_purge() > 0;
+    bool given = sj__pass_purge(SJ_PURGE_ALL) > 0;
     sj__slow_leave(outer);
     return given;
 }

@@ -6,6 +6,7 @@
 
 #include "front/slow.h"
 #include "heap/adopt.h"
+#include "heap/pass.h"
 #include "meta/arena.h"
 #include "platform/process.h"
 #include "platform/thread.h"
@@ -24,6 +25,7 @@ static void prepare(void)
     if (sj__report_begun() || sj__slow_is_inside())
         return;
     sj__thread_block_signals();
+    sj__pass_lock_for_fork();
     sj__adopt_lock_for_fork();
     sj__slab_lock_for_fork();
     sj__large_lock_for_fork();
@@ -42,6 +44,7 @@ static void release(bool in_child)
     sj__large_unlock_after_fork(in_child);
     sj__slab_unlock_after_fork(in_child);
     sj__adopt_unlock_after_fork(in_child);
+    sj__pass_unlock_after_fork(in_child);
     sj__thread_let_signals_in();
 }
 

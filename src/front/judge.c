@@ -32,15 +32,23 @@ static void judge_slot(struct sj_judgement *judgement, const char *pointer)
         judgement->verdict = freed ? SJ_IS_FREED : SJ_IS_UNTOUCHED;
 }
 
-/* `kind` of the pointer's granule: no slab. A pointer into the granule of a large block, but not into the block, lies in
- * its guard or its slack, which nobody ever had. */
-static void judge_large(struct sj_judgement *judgement, const char *pointer, uint32_t kind)
+static bool was_freed(const void *pointer)
 {
-    bool touched = kind == SJ_SPAN_FREED || kind == SJ_SPAN_RUN;
+    struct sj_span *span = sj__window_find(pointer);
+    uint32_t kind = sj_load_relaxed_u32(&span->kind);
+    if (kind == SJ_SPAN_LARGE) /* another thread is just freeing it, or it lies in a guard or slack */
+        return ((struct sj_large *)(void *)span)->start == pointer;
+    return kind == SJ_SPAN_FREED || kind == SJ_SPAN_RUN;
+}
+
+/* The pointer's granule is no slab's. A pointer into the granule of a large block, but not into the block, lies in
+ * its guard or its slack, which nobody ever had. */
+static void judge_large(struct sj_judgement *judgement, const char *pointer)
+{
     struct sj_large *large = sj__large_containing(pointer);
     judgement->large = large;
     if (large == NULL) {
-        judgement->verdict = touched ? SJ_IS_FREED : SJ_IS_UNTOUCHED;
+        judgement->verdict = was_freed(pointer) ? SJ_IS_FREED : SJ_IS_UNTOUCHED;
         return;
     }
     judgement->block = large->start;
@@ -59,7 +67,7 @@ struct sj_judgement sj__judge(const void *pointer)
         judgement.slab = (struct sj_slab *)(void *)span;
         judge_slot(&judgement, pointer);
     } else {
-        judge_large(&judgement, pointer, kind);
+        judge_large(&judgement, pointer);
     }
     return judgement;
 }

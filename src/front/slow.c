@@ -6,6 +6,7 @@
 
 #include "front/calls.h"
 #include "heap/heap.h"
+#include "heap/pass.h"
 #include "heap/remote.h"
 #include "report/report.h"
 #include "span/scrub.h"
@@ -40,6 +41,7 @@ enum sj_inside sj__slow_enter(struct sj_asker asker)
 void sj__slow_leave(enum sj_inside outer)
 {
     sj__heap_inside = outer;
+    sj_pass_if_due();
 }
 
 bool sj__slow_is_inside(void)
@@ -234,7 +236,7 @@ void sj__slow_after_free(struct sj_slab *slab)
     int saved_errno = errno;
     sj__heap_inside = SJ_INSIDE_HEAP;
     sj__heap_note_free(policy_in_force(), sj__heap_current, slab);
-    sj__heap_inside = SJ_OUTSIDE;
+    sj__slow_leave(SJ_OUTSIDE);
     errno = saved_errno;
 }
 

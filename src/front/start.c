@@ -27,6 +27,7 @@
 #include "policy/options.h"
 #include "report/report.h"
 #include "report/status.h"
+#include "span/release.h"
 #include "span/size_class.h"
 
 #include <errno.h>
@@ -180,6 +181,7 @@ static bool take_place(struct sj_settings *settings)
     sj__size_classes_start();
     if (!sj__heaps_start(settings))
         return false;
+    sj__release_set(&settings->hold);
     sj__sealed.dispatch = *variant_for(&settings->policy);
     return true;
 }

@@ -52,10 +52,14 @@ static void add_large(struct sj_stats *stats)
     stats->live_bytes += stats->large_live_bytes;
     stats->freed_bytes += counts.freed_bytes;
     stats->scrubbed_at_free += counts.scrubbed_bytes;
+    stats->scrubbed_at_reuse += counts.reused_bytes;
     stats->scrubbed_by_kernel += counts.released_bytes;
     stats->guards_refused = counts.guards_refused;
     stats->realloc_moved_bytes = counts.moved_bytes;
     stats->realloc_copied_bytes = counts.copied_bytes;
+    struct sj_cache_counts kept;
+    sj__cache_read_counts(&kept);
+    stats->owed_bytes += kept.owed_bytes;
 }
 
 static void add_pages(struct sj_stats *stats)

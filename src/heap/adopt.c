@@ -189,8 +189,9 @@ struct sj_slab *sj__adopt_slab(const struct sj_policy *policy, struct sj_heap *h
 
 /* ---- Over all idle heaps ---------------------------------------------------------------------------------------- */
 
-static void visit_idle_heaps(void (*visit)(const struct sj_policy *, struct sj_heap *))
+static size_t visit_idle_heaps(size_t (*visit)(const struct sj_policy *, struct sj_heap *))
 {
+    size_t sum = 0;
     const struct sj_policy *policy = &settings_in_force->policy;
     uint32_t count = sj_load_relaxed_u32(&abandoned_count);
     for (; count > 0; count--) {
@@ -198,7 +199,7 @@ static void visit_idle_heaps(void (*visit)(const struct sj_policy *, struct sj_h
         if (heap == NULL)
             break;
         sj__lock(&heap->lock);
-        visit(policy, heap);
+        sum += visit(policy, heap);
         sj__unlock(&heap->lock);
         abandoned_push(heap);
     }
@@ -207,21 +208,44 @@ static void visit_idle_heaps(void (*visit)(const struct sj_policy *, struct sj_h
         if (standing[i] == NULL || standing[i] == &sj__heap_none || standing[i] == &sj__heap_dead)
             continue;
         sj__lock(&standing[i]->lock);
-        visit(policy, standing[i]);
+        sum += visit(policy, standing[i]);
         sj__unlock(&standing[i]->lock);
     }
+    return sum;
+}
+
+static size_t fold(const struct sj_policy *policy, struct sj_heap *heap)
+{
+    sj__remote_fold(policy, heap);
+    return 0;
 }
 
 void sj__adopt_check_at_exit(void)
 {
     sj__thread_block_signals();
-    visit_idle_heaps(sj__remote_fold);
+    (void)visit_idle_heaps(fold);
     sj__thread_let_signals_in();
 }
 
-void sj__adopt_release_idle(void)
+size_t sj__adopt_release_idle(void)
 {
-    visit_idle_heaps(sj__heap_purge_idle);
+    return visit_idle_heaps(sj__heap_purge_idle);
+}
+
+size_t sj__adopt_release_aged(uint64_t before_ms, uint64_t *oldest_ms)
+{
+    size_t given_bytes = 0;
+    for (struct sj_heap *heap = sj__adopt_all_heaps(); heap != NULL; heap = heap->next_of_all) {
+        if (sj_load_relaxed_u32(&heap->idle_slabs) == 0)
+            continue;
+        uint64_t left_ms = sj__clock_ms();
+        if (sj__try_lock(&heap->lock)) {
+            given_bytes += sj__heap_release_aged(&settings_in_force->policy, heap, before_ms, &left_ms);
+            sj__unlock(&heap->lock);
+        }
+        *oldest_ms = left_ms < *oldest_ms ? left_ms : *oldest_ms;
+    }
+    return given_bytes;
 }
 
 /* ---- Fork ------------------------------------------------------------------------------------------------------- */

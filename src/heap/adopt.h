@@ -34,8 +34,12 @@ struct sj_heap *sj__adopt_all_heaps(void);
 /* Folds and checks the calling thread's heap, the shared and the abandoned ones: at process exit. */
 void sj__adopt_check_at_exit(void);
 
-/* Gives back what idle heaps and the calling thread's hold empty. */
-void sj__adopt_release_idle(void);
+/* Gives back what idle heaps and the calling thread's hold empty. Returns the bytes. */
+size_t sj__adopt_release_idle(void);
+
+/* Gives back the slabs that any heap has kept empty since `before_ms` or longer, where its lock is free. Returns the bytes, and
+ * lowers *oldest_ms to the age of the oldest that is left; to that of one just kept, where a lock was not free. */
+size_t sj__adopt_release_aged(uint64_t before_ms, uint64_t *oldest_ms);
 
 void sj__adopt_lock_for_fork(void);
 /* In the child all heaps but the calling thread's and the shared one become abandoned. */

@@ -7,6 +7,7 @@
 #include "heap/adopt.h"
 #include "heap/remote.h"
 #include "span/large.h"
+#include "span/release.h"
 #include "span/scrub.h"
 
 #include <string.h>
@@ -54,6 +55,24 @@ void sj__heap_unlink(struct sj_heap *heap, struct sj_slab *slab)
     *(slab->previous != NULL ? &slab->previous->next : &list->first) = slab->next;
     *(slab->next != NULL ? &slab->next->previous : &list->last) = slab->previous;
     list->count--;
+    if (list->idle == slab) {
+        list->idle = NULL;
+        (void)sj_fetch_sub_relaxed_u32(&heap->idle_slabs, 1);
+    }
+}
+
+/* Keeps an empty slab, the only one of its list. Its age begins here, under the lock: nobody but a holder of the lock touches
+ * it from now on. */
+static void keep_idle(struct sj_heap *heap, struct sj_slab *slab)
+{
+    struct sj_bin_list *list = &heap->lists[slab->class_index];
+    if (list->idle != NULL)
+        return;
+    uint64_t now_ms = sj__clock_ms();
+    list->idle = slab;
+    slab->idle_ms = now_ms;
+    (void)sj_fetch_add_relaxed_u32(&heap->idle_slabs, 1);
+    sj_release_note_held(now_ms);
 }
 
 static void link_at(struct sj_bin_list *list, struct sj_slab *slab, bool front)
@@ -109,14 +128,16 @@ void sj__heap_settle_slab(const struct sj_policy *policy, struct sj_heap *heap, 
     if (slab->place == SJ_SLAB_FULL)
         link_partial(policy, heap, slab);
     /* One empty slab a class is kept, or a lone object made and freed again would open and close a slab each time. */
-    if (slab->place != SJ_SLAB_PARTIAL || sj_slab_used(slab) != 0 || heap->lists[slab->class_index].count <= 1)
+    if (slab->place != SJ_SLAB_PARTIAL || sj_slab_used(slab) != 0)
         return;
     if (!sj__slab_is_idle(slab)) {
         recount(slab);
-        return;
+    } else if (heap->lists[slab->class_index].count <= 1) {
+        keep_idle(heap, slab);
+    } else {
+        sj__heap_unlink(heap, slab);
+        close_slab(policy, heap, slab);
     }
-    sj__heap_unlink(heap, slab);
-    close_slab(policy, heap, slab);
 }
 
 void sj__heap_note_free(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)
@@ -286,31 +307,56 @@ static void empty_bin(const struct sj_policy *policy, struct sj_heap *heap, unsi
         leave_full(slab);
 }
 
-/* `to_system`: the memory is about to go back to the system, which pays, so no byte is scrubbed before. */
-static void close_idle(const struct sj_policy *policy, struct sj_heap *heap, bool to_system)
+/* Closes an empty slab of a list; `to_system`: its pages go back, which pays for them. Returns the bytes that did. */
+static size_t close_listed(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab, bool to_system)
 {
+    size_t paid_bytes;
+    sj__heap_unlink(heap, slab);
+    bool released = to_system && slab->class_index != SJ_CLASS_ZERO && sj__slab_release(slab, &paid_bytes);
+    if (released)
+        heap->paid_kernel_bytes += paid_bytes;
+    size_t bytes = released ? (size_t)sj__size_classes[slab->class_index].granules << SJ_GRANULE_SHIFT : 0;
+    close_slab(policy, heap, slab);
+    return bytes;
+}
+
+static size_t close_idle(const struct sj_policy *policy, struct sj_heap *heap, bool to_system)
+{
+    size_t given_bytes = 0;
     sj__remote_fold(policy, heap);
     for (unsigned class_index = 0; class_index < SJ_CLASS_COUNT; class_index++) {
         empty_bin(policy, heap, class_index);
         struct sj_slab *next;
         for (struct sj_slab *slab = heap->lists[class_index].first; slab != NULL; slab = next) {
             next = slab->next;
-            if (sj_slab_used(slab) == 0 && sj__slab_is_idle(slab)) {
-                sj__heap_unlink(heap, slab);
-                if (to_system && policy->scrub != SJ_SCRUB_OFF && class_index != SJ_CLASS_ZERO)
-                    heap->paid_kernel_bytes += sj__slab_release(slab);
-                close_slab(policy, heap, slab);
-            }
+            if (sj_slab_used(slab) == 0 && sj__slab_is_idle(slab))
+                given_bytes += close_listed(policy, heap, slab, to_system);
         }
     }
+    return given_bytes;
 }
 
 void sj__heap_release_idle(const struct sj_policy *policy, struct sj_heap *heap)
 {
-    close_idle(policy, heap, false);
+    (void)close_idle(policy, heap, false);
 }
 
-void sj__heap_purge_idle(const struct sj_policy *policy, struct sj_heap *heap)
+size_t sj__heap_purge_idle(const struct sj_policy *policy, struct sj_heap *heap)
 {
-    close_idle(policy, heap, true);
+    return close_idle(policy, heap, true);
+}
+
+size_t sj__heap_release_aged(const struct sj_policy *policy, struct sj_heap *heap, uint64_t before_ms,
+                             uint64_t *oldest_ms)
+{
+    size_t given_bytes = 0;
+    *oldest_ms = SJ_NEVER_MS;
+    for (unsigned class_index = 0; class_index < SJ_CLASS_COUNT; class_index++) {
+        struct sj_slab *slab = heap->lists[class_index].idle;
+        if (slab != NULL && slab->idle_ms <= before_ms)
+            given_bytes += close_listed(policy, heap, slab, true);
+        else if (slab != NULL)
+            *oldest_ms = slab->idle_ms < *oldest_ms ? slab->idle_ms : *oldest_ms;
+    }
+    return given_bytes;
 }

@@ -41,6 +41,7 @@ _Static_assert(sizeof(struct sj_bin) == 1 << SJ_BIN_SHIFT, "a bin is one cache l
 struct sj_bin_list {
     struct sj_slab *first; /* partial slabs, the next to be taken first */
     struct sj_slab *last;
+    struct sj_slab *idle; /* the empty one of them that is kept; NULL if none is */
     uint32_t count;
     uint32_t slabs;       /* slabs of this class the heap owns */
     uint64_t taken_slots; /* slots ever taken into `bits` */
@@ -65,9 +66,10 @@ struct sj_heap {
     struct sj_bin_list lists[SJ_CLASS_COUNT];
     uint32_t chacha_key[SJ_CHACHA_KEY_WORDS];
     uint64_t chacha_counter;
-    uint64_t paid_reuse_bytes;   /* ledger: scrubbed when taken again */
-    uint64_t paid_kernel_bytes;  /* ledger: given back to the system */
-    uint64_t remote_freed_slots; /* folded remote frees */
+    uint64_t paid_reuse_bytes;       /* ledger: scrubbed when taken again */
+    uint64_t paid_kernel_bytes;      /* ledger: given back to the system */
+    uint64_t remote_freed_slots;     /* folded remote frees */
+    struct sj_atomic_u32 idle_slabs; /* empty slabs that are kept all the same; written under the lock */
 };
 
 /* The calling thread's heap; never NULL. Before its first allocation it is sj__heap_none, after its end sj__heap_dead:
@@ -105,8 +107,14 @@ void *sj__heap_shared_malloc(const struct sj_policy *policy, unsigned class_inde
 
 /* Gives back what the heap holds empty, taken slots included. Owner only, or under the lock of an abandoned heap. */
 void sj__heap_release_idle(const struct sj_policy *policy, struct sj_heap *heap);
-/* The same before a purge: pages go to the system rather than being scrubbed. */
-void sj__heap_purge_idle(const struct sj_policy *policy, struct sj_heap *heap);
+/* The same before a purge: pages go to the system rather than being scrubbed. Returns the bytes of them. */
+size_t sj__heap_purge_idle(const struct sj_policy *policy, struct sj_heap *heap);
+
+/* Gives the slabs to the system that have been kept empty since `before_ms` or longer. Anybody, under the heap's lock: the
+ * owner touches an empty slab of its list under the lock only. Returns the bytes, and in *oldest_ms since when the oldest
+ * that is left has been kept; SJ_NEVER_MS if none is. */
+size_t sj__heap_release_aged(const struct sj_policy *policy, struct sj_heap *heap, uint64_t before_ms,
+                             uint64_t *oldest_ms);
 
 /* Takes `slab` out of the list of its bin. */
 void sj__heap_unlink(struct sj_heap *heap, struct sj_slab *slab);

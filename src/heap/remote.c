@@ -4,6 +4,7 @@
  */
 #include "heap/remote.h"
 
+#include "heap/pass.h"
 #include "report/report.h"
 #include "span/scrub.h"
 
@@ -29,10 +30,13 @@ static void push_to_owner(struct sj_slab *slab)
     }
 }
 
-static void queue_once(struct sj_slab *slab)
+/* True if it was not queued yet. */
+static bool queue_once(struct sj_slab *slab)
 {
-    if (sj_exchange_acq_rel_u32(&slab->remote->queued, 1) == 0) /* pairs with the fold's exchange to 0 */
-        push_to_owner(slab);
+    if (sj_exchange_acq_rel_u32(&slab->remote->queued, 1) != 0) /* pairs with the fold's exchange to 0 */
+        return false;
+    push_to_owner(slab);
+    return true;
 }
 
 enum sj_remote_outcome sj__remote_free(const struct sj_policy *policy, struct sj_slab *slab, unsigned slot_index)
@@ -48,7 +52,8 @@ enum sj_remote_outcome sj__remote_free(const struct sj_policy *policy, struct sj
     /* Release: the scrub above is done when the owner sees the bit. Acquire: pairs with the fold's clearing. */
     if ((sj_fetch_or_acq_rel_u64(&slab->remote->bits[word_index], bit) & bit) != 0)
         return SJ_REMOTE_ALREADY_FREED;
-    queue_once(slab);
+    if (queue_once(slab))
+        sj_pass_if_due(); /* a thread that only frees may be the only one left */
     return SJ_REMOTE_FREED;
 }
 
@@ -105,7 +110,7 @@ void sj__remote_fold(const struct sj_policy *policy, struct sj_heap *heap)
         if (sj_likely(owner == heap))
             sj__remote_fold_slab(policy, heap, slab);
         else if (owner != NULL)
-            queue_once(slab); /* it has moved on; its new owner folds */
+            (void)queue_once(slab); /* it has moved on; its new owner folds */
         slab = next;
     }
 }

@@ -14,6 +14,8 @@
 #include "base/format.h"
 #include "policy/parser.h"
 
+#include <string.h>
+
 const struct sj_option sj__options_table[] = {
 #define SJ_OPTION(name, kind, member, values, strengths, summary, threat, cost, detail) \
     { #name, values, strengths, (uint16_t)offsetof(struct sj_settings, member), SJ_OPTION_##kind },
@@ -138,6 +140,35 @@ bool sj__slice_read_number(struct sj_slice value, uint64_t *result)
     return value.length > 0;
 }
 
+/* A number with k, m or g behind it. */
+static bool read_size(struct sj_slice value, uint64_t *result)
+{
+    static const char units[] = "kmg";
+    unsigned shift = 0;
+    uint64_t number;
+    for (unsigned i = 0; value.length > 0 && shift == 0 && units[i] != '\0'; i++)
+        if ((value.start[value.length - 1] | 0x20) == units[i])
+            shift = 10 * (i + 1);
+    if (shift > 0)
+        value.length--;
+    if (!sj__slice_read_number(value, &number) || number > (uint64_t)INT64_MAX >> shift)
+        return false;
+    *result = number << shift;
+    return true;
+}
+
+static bool read_age(struct sj_slice value, int64_t *result)
+{
+    uint64_t number;
+    if (sj__slice_is(value, "-1"))
+        *result = -1;
+    else if (sj__slice_read_number(value, &number) && number <= INT64_MAX)
+        *result = (int64_t)number;
+    else
+        return false;
+    return true;
+}
+
 static uint8_t *member_of(struct sj_settings *settings, const struct sj_option *option)
 {
     return (uint8_t *)settings + option->offset;
@@ -145,13 +176,13 @@ static uint8_t *member_of(struct sj_settings *settings, const struct sj_option *
 
 uint8_t sj__option_read(const struct sj_settings *settings, const struct sj_option *option)
 {
-    sj_assert(option->kind != SJ_OPTION_SEED);
+    sj_assert(option->kind <= SJ_OPTION_CHOICE);
     return ((const uint8_t *)settings)[option->offset];
 }
 
 void sj__option_write(struct sj_settings *settings, const struct sj_option *option, uint8_t value)
 {
-    sj_assert(option->kind != SJ_OPTION_SEED);
+    sj_assert(option->kind <= SJ_OPTION_CHOICE);
     *member_of(settings, option) = value;
 }
 
@@ -160,7 +191,8 @@ void sj__options_start(struct sj_settings *settings, unsigned level)
     sj_assert(level <= SJ_LEVEL_MAX);
     *settings = (struct sj_settings){ .policy = sj__policy_levels[level],
                                       .level = (uint8_t)level,
-                                      .foreign = SJ_FOREIGN_REPORT };
+                                      .foreign = SJ_FOREIGN_REPORT,
+                                      .hold = SJ_HOLD_DEFAULT };
 }
 
 /* A level sets the whole ladder; the seed is no part of it. */
@@ -186,8 +218,19 @@ bool sj__option_apply(struct sj_settings *settings, const struct sj_option *opti
             return false;
         settings->policy.fixed_seed = 1;
         return true;
+    case SJ_OPTION_AGE: return read_age(value, (int64_t *)(void *)member_of(settings, option));
+    case SJ_OPTION_SIZE: return read_size(value, (uint64_t *)(void *)member_of(settings, option));
     }
     return false;
+}
+
+static void format_number(struct sj_text *text, const void *member)
+{
+    int64_t value;
+    memcpy(&value, member, sizeof value);
+    if (value < 0)
+        sj__format_char(text, '-');
+    sj__format_decimal(text, (uint64_t)(value < 0 ? -value : value));
 }
 
 static void format_value(struct sj_text *text, const struct sj_option *option, const struct sj_settings *settings)
@@ -203,6 +246,8 @@ static void format_value(struct sj_text *text, const struct sj_option *option, c
         if (settings->policy.fixed_seed)
             sj__format_hex(text, settings->seed);
         break;
+    case SJ_OPTION_AGE:
+    case SJ_OPTION_SIZE: format_number(text, (const char *)settings + option->offset); break;
     }
 }
 

@@ -19,12 +19,12 @@
 
 enum sj_option_source { SJ_SOURCE_LINKED, SJ_SOURCE_FILE, SJ_SOURCE_ENVIRONMENT, SJ_SOURCE_COMMAND };
 
-enum sj_option_kind { SJ_OPTION_LEVEL, SJ_OPTION_CHOICE, SJ_OPTION_SEED };
+enum sj_option_kind { SJ_OPTION_LEVEL, SJ_OPTION_CHOICE, SJ_OPTION_SEED, SJ_OPTION_AGE, SJ_OPTION_SIZE };
 
 /* One row of the table, as the parser needs it. */
 struct sj_option {
     const char *name;
-    const char *values;    /* separated by '|'; a CHOICE's value is the index here */
+    const char *values;    /* separated by '|'; a CHOICE's value is the index here; of other kinds a description */
     const char *strengths; /* a digit a value, larger protects more; "" if it is no protection */
     uint16_t offset;       /* of the member in struct sj_settings */
     uint8_t kind;          /* enum sj_option_kind */
@@ -33,7 +33,7 @@ struct sj_option {
 extern const struct sj_option sj__options_table[];
 extern const size_t sj__options_count;
 
-enum { SJ_OPTIONS_TEXT_BYTES = 256 }; /* holds the text of any settings */
+enum { SJ_OPTIONS_TEXT_BYTES = 512 }; /* holds the text of any settings */
 
 /* A warning: one line in two parts, either may be NULL. sj__report_warn has this type. */
 #define SJ_OPTIONS_WARN(name) void (*name)(const char *what, const char *detail)

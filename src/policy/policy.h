@@ -38,6 +38,16 @@ struct sj_policy {
     uint16_t scrub_free_bytes; /* scrub=auto: slots up to this size are scrubbed at free, larger ones at reuse */
 };
 
+/* How long free memory is held for reuse, and how much of it. All can change live. */
+struct sj_hold {
+    int64_t release_ms;             /* free memory goes back to the system at this age; -1: never by time */
+    uint64_t release_max_bytes;     /* at most so much in one pass; the rest in the next */
+    uint64_t hold_max_bytes;        /* of free runs, before what is freed goes back at once */
+    uint64_t cache_max_bytes;       /* of freed large blocks kept whole, all together */
+    uint64_t cache_max_count;       /* of them, how many */
+    uint64_t cache_max_entry_bytes; /* the largest that is kept */
+};
+
 /* The policy and how the process behaves around it. */
 struct sj_settings {
     struct sj_policy policy;
@@ -47,7 +57,8 @@ struct sj_settings {
     uint8_t foreign; /* enum sj_foreign: what to do with a pointer that is not ours */
     uint8_t thp;     /* enum sj_thp: transparent huge pages for the program's memory */
     uint8_t disable; /* bool: SCRUBJAY_DISABLE=1 and it may be obeyed */
-    uint64_t seed;   /* used if policy.fixed_seed */
+    struct sj_hold hold;
+    uint64_t seed; /* used if policy.fixed_seed */
 };
 
 enum { SJ_LEVEL_MAX = 2, SJ_LEVEL_DEFAULT = 2 };
@@ -71,6 +82,13 @@ enum { SJ_LEVEL_MAX = 2, SJ_LEVEL_DEFAULT = 2 };
 
 /* scrub=auto scrubs slots up to this size at free, while their lines are hot. Measured; see doc/adr. */
 #define SJ_SCRUB_FREE_BYTES_DEFAULT 256
+
+/* Measured; see doc/adr/0050 and doc/release.md. */
+#define SJ_HOLD_DEFAULT                                                                                              \
+    {                                                                                                                \
+        .release_ms = 1000, .release_max_bytes = 64 << 20, .hold_max_bytes = 128 << 20, .cache_max_bytes = 64 << 20, \
+        .cache_max_count = 256, .cache_max_entry_bytes = 1 << 20                                                     \
+    }
 
 extern const struct sj_policy sj__policy_levels[SJ_LEVEL_MAX + 1];
 

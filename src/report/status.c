@@ -15,7 +15,7 @@
 #include "platform/process.h"
 #include "report/report.h"
 
-enum { BANNER_BYTES = 512 };
+enum { BANNER_BYTES = 1024 };
 
 static struct sj_status status = {
     .magic = SJ_STATUS_MAGIC,

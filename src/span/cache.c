@@ -7,27 +7,141 @@
 #include "platform/lock.h"
 #include "platform/pages.h"
 
-enum { CACHE_SETS = 64, CACHE_WAYS = 4 };
+enum {
+    BUCKETS = 64,
+    SEARCH_LIMIT = 16, /* blocks of a bucket that are looked at */
+    GUARD_CALLS = 4    /* two guards set and lifted */
+};
+
+struct ends {
+    struct sj_large *oldest, *newest;
+};
 
 static struct sj_lock cache_lock = SJ_LOCK_INIT(SJ_RANK_LARGE);
-static struct sj_large *sets[CACHE_SETS][CACHE_WAYS]; /* the most recently freed first */
-static struct sj_atomic_size kept_bytes;              /* written under the lock */
-static unsigned sweep;                                /* the set that gives a block up next */
+static struct ends ages[2]; /* of warm blocks, of cold ones */
+static struct ends buckets[BUCKETS];
+static size_t cold_bytes;
+static struct sj_atomic_size warm_bytes; /* written under the lock */
+static struct sj_atomic_u64 kept_blocks; /* the same */
+static struct sj_atomic_u64 misses;
+static struct sj_cache_counts counts; /* but for what stands above */
 
-static struct sj_large **set_of(size_t usable_bytes)
+static struct ends *bucket_of(size_t usable_bytes)
 {
-    return sets[usable_bytes / sj__page_bytes() % CACHE_SETS];
+    return &buckets[usable_bytes / sj__page_bytes() % BUCKETS];
 }
 
-static struct sj_large *remove_way(struct sj_large **set, unsigned way)
+/* ---- The two orders a block stands in, under the lock ----------------------------------------------------------- */
+
+static void age_link(struct sj_large *large)
 {
-    struct sj_large *large = set[way];
-    for (; way + 1 < CACHE_WAYS; way++)
-        set[way] = set[way + 1];
-    set[CACHE_WAYS - 1] = NULL;
-    (void)sj_fetch_sub_relaxed_size(&kept_bytes, large->usable_bytes);
-    return large;
+    struct ends *ends = &ages[large->cold];
+    large->newer = NULL;
+    large->older = ends->newest;
+    *(ends->newest != NULL ? &ends->newest->newer : &ends->oldest) = large;
+    ends->newest = large;
 }
+
+static void age_unlink(struct sj_large *large)
+{
+    struct ends *ends = &ages[large->cold];
+    *(large->older != NULL ? &large->older->newer : &ends->oldest) = large->newer;
+    *(large->newer != NULL ? &large->newer->older : &ends->newest) = large->older;
+}
+
+static void bucket_link(struct sj_large *large)
+{
+    struct ends *ends = bucket_of(large->usable_bytes);
+    large->newer_alike = NULL;
+    large->older_alike = ends->newest;
+    *(ends->newest != NULL ? &ends->newest->newer_alike : &ends->oldest) = large;
+    ends->newest = large;
+}
+
+static void bucket_unlink(struct sj_large *large)
+{
+    struct ends *ends = bucket_of(large->usable_bytes);
+    *(large->older_alike != NULL ? &large->older_alike->newer_alike : &ends->oldest) = large->newer_alike;
+    *(large->newer_alike != NULL ? &large->newer_alike->older_alike : &ends->newest) = large->older_alike;
+}
+
+static void put_locked(struct sj_large *large)
+{
+    age_link(large);
+    bucket_link(large);
+    (void)sj_fetch_add_relaxed_u64(&kept_blocks, 1);
+    if (large->cold)
+        cold_bytes += large->usable_bytes;
+    else
+        (void)sj_fetch_add_relaxed_size(&warm_bytes, large->usable_bytes);
+    counts.owed_bytes += large->owes ? large->usable_bytes : 0;
+}
+
+static void remove_locked(struct sj_large *large)
+{
+    age_unlink(large);
+    bucket_unlink(large);
+    (void)sj_fetch_sub_relaxed_u64(&kept_blocks, 1);
+    if (large->cold)
+        cold_bytes -= large->usable_bytes;
+    else
+        (void)sj_fetch_sub_relaxed_size(&warm_bytes, large->usable_bytes);
+    counts.owed_bytes -= large->owes ? large->usable_bytes : 0;
+}
+
+static void sum_books(uint64_t now_ms)
+{
+    sj_books_sum(&counts.books, sj_load_relaxed_size(&warm_bytes), now_ms);
+}
+
+/* ---- Taking ----------------------------------------------------------------------------------------------------- */
+
+static bool fits(const struct sj_large *large, size_t usable_bytes, bool guarded)
+{
+    return large->usable_bytes == usable_bytes && large->guarded_front == guarded && large->guarded_back == guarded;
+}
+
+static struct sj_large *find(size_t usable_bytes, bool guarded, bool rests)
+{
+    struct ends *ends = bucket_of(usable_bytes);
+    struct sj_large *found = NULL;
+    struct sj_large *large = rests ? ends->oldest : ends->newest;
+    for (unsigned looked = 0; large != NULL && looked < SEARCH_LIMIT; looked++) {
+        if (fits(large, usable_bytes, guarded)) {
+            if (!rests || found != NULL)
+                return found != NULL ? found : large;
+            found = large; /* only if there is another */
+        }
+        large = rests ? large->newer_alike : large->older_alike;
+    }
+    return NULL;
+}
+
+struct sj_large *sj__cache_take(size_t usable_bytes, bool guarded, bool rests)
+{
+    if (sj_load_relaxed_u64(&kept_blocks) == 0) {
+        (void)sj_fetch_add_relaxed_u64(&misses, 1);
+        return NULL;
+    }
+    uint64_t now_ms = sj__clock_ms();
+    sj__lock(&cache_lock);
+    struct sj_large *found = find(usable_bytes, guarded, rests);
+    if (found != NULL) {
+        sum_books(now_ms);
+        sj_books_note_reuse(&counts.books, found->freed_ms, now_ms, usable_bytes);
+        remove_locked(found);
+        counts.hits++;
+        counts.cold_hits += found->cold;
+        counts.cold_hit_bytes += found->cold ? usable_bytes : 0;
+        counts.calls_avoided += guarded ? GUARD_CALLS : 0;
+    }
+    sj__unlock(&cache_lock);
+    if (found == NULL)
+        (void)sj_fetch_add_relaxed_u64(&misses, 1);
+    return found;
+}
+
+/* ---- Keeping ---------------------------------------------------------------------------------------------------- */
 
 static struct sj_large *chain(struct sj_large *large, struct sj_large *rest)
 {
@@ -35,73 +149,104 @@ static struct sj_large *chain(struct sj_large *large, struct sj_large *rest)
     return large;
 }
 
-/* Gives up the oldest block of the next set that has one, for at most one round. */
-static struct sj_large *sweep_one(struct sj_large *rest)
+/* Takes out the oldest of the warm or the cold blocks, whichever there are; cold ones first if both will do. */
+static struct sj_large *evict(bool cold, struct sj_large *rest)
 {
-    for (unsigned looked = 0; looked < CACHE_SETS; looked++) {
-        struct sj_large **set = sets[sweep++ % CACHE_SETS];
-        for (unsigned way = CACHE_WAYS; way-- > 0;)
-            if (set[way] != NULL)
-                return chain(remove_way(set, way), rest);
-    }
-    return rest;
-}
-
-static bool fits(const struct sj_large *large, size_t usable_bytes, bool guarded)
-{
-    return large->usable_bytes == usable_bytes && large->guarded_front == guarded && large->guarded_back == guarded;
-}
-
-struct sj_large *sj__cache_take(size_t usable_bytes, bool guarded, bool rests)
-{
-    struct sj_large **set = set_of(usable_bytes);
-    struct sj_large *found = NULL;
-    if (sj_load_relaxed_size(&kept_bytes) < usable_bytes)
-        return NULL;
-    sj__lock(&cache_lock);
-    unsigned fitting = 0, choice = 0;
-    for (unsigned way = 0; way < CACHE_WAYS && set[way] != NULL; way++)
-        if (fits(set[way], usable_bytes, guarded) && (fitting++ == 0 || rests))
-            choice = way;
-    if (fitting > (rests ? 1 : 0))
-        found = remove_way(set, choice);
-    sj__unlock(&cache_lock);
-    return found;
+    struct sj_large *large = ages[cold].oldest != NULL ? ages[cold].oldest : ages[!cold].oldest;
+    remove_locked(large);
+    counts.evictions++;
+    return chain(large, rest);
 }
 
 struct sj_large *sj__cache_put(struct sj_large *large, size_t allowed_bytes)
 {
-    struct sj_large **set = set_of(large->usable_bytes);
     struct sj_large *evicted = NULL;
-    if (large->usable_bytes > allowed_bytes)
+    uint64_t allowed_blocks = sj_load_relaxed_u64(&sj__release_limits.cache_count);
+    if (large->usable_bytes > allowed_bytes || allowed_blocks == 0)
         return chain(large, NULL);
+    large->freed_ms = sj__clock_ms();
     sj__lock(&cache_lock);
-    if (set[CACHE_WAYS - 1] != NULL)
-        evicted = chain(remove_way(set, CACHE_WAYS - 1), evicted);
-    while (sj_load_relaxed_size(&kept_bytes) + large->usable_bytes > allowed_bytes)
-        evicted = sweep_one(evicted);
-    for (unsigned way = CACHE_WAYS - 1; way > 0; way--)
-        set[way] = set[way - 1];
-    set[0] = large;
-    (void)sj_fetch_add_relaxed_size(&kept_bytes, large->usable_bytes);
+    sum_books(large->freed_ms);
+    while (sj_load_relaxed_u64(&kept_blocks) >= allowed_blocks)
+        evicted = evict(true, evicted);
+    while (sj_load_relaxed_size(&warm_bytes) + large->usable_bytes > allowed_bytes)
+        evicted = evict(false, evicted);
+    while (cold_bytes > allowed_bytes)
+        evicted = evict(true, evicted);
+    put_locked(large);
     sj__unlock(&cache_lock);
+    sj_release_note_held(large->freed_ms);
     return evicted;
+}
+
+struct sj_large *sj__cache_take_aged(uint64_t before_ms)
+{
+    sj__lock(&cache_lock);
+    struct sj_large *large = ages[0].oldest;
+    if (large != NULL && large->freed_ms > before_ms)
+        large = NULL;
+    if (large != NULL) {
+        sum_books(sj__clock_ms());
+        remove_locked(large);
+    }
+    sj__unlock(&cache_lock);
+    return large;
+}
+
+void sj__cache_put_back(struct sj_large *large, bool cold)
+{
+    uint64_t now_ms = sj__clock_ms();
+    large->cold = cold;
+    sj__lock(&cache_lock);
+    if (cold) {
+        counts.books.aged_bytes += large->usable_bytes;
+        counts.books.aged_calls++;
+    } else {
+        large->freed_ms = now_ms;
+        sum_books(now_ms);
+    }
+    put_locked(large);
+    sj__unlock(&cache_lock);
+}
+
+uint64_t sj__cache_oldest_ms(void)
+{
+    sj__lock(&cache_lock);
+    uint64_t oldest_ms = ages[0].oldest != NULL ? ages[0].oldest->freed_ms : SJ_NEVER_MS;
+    sj__unlock(&cache_lock);
+    return oldest_ms;
 }
 
 struct sj_large *sj__cache_drain(void)
 {
     struct sj_large *drained = NULL;
     sj__lock(&cache_lock);
-    for (unsigned i = 0; i < CACHE_SETS; i++)
-        while (sets[i][0] != NULL)
-            drained = chain(remove_way(sets[i], 0), drained);
+    sum_books(sj__clock_ms());
+    while (ages[0].oldest != NULL || ages[1].oldest != NULL)
+        drained = evict(false, drained);
     sj__unlock(&cache_lock);
     return drained;
 }
 
+bool sj__cache_is_empty(void)
+{
+    return sj_load_relaxed_u64(&kept_blocks) == 0;
+}
+
 size_t sj__cache_bytes(void)
 {
-    return sj_load_relaxed_size(&kept_bytes);
+    return sj_load_relaxed_size(&warm_bytes);
+}
+
+void sj__cache_read_counts(struct sj_cache_counts *out)
+{
+    sj__lock(&cache_lock);
+    sum_books(sj__clock_ms());
+    *out = counts;
+    out->misses = sj_load_relaxed_u64(&misses);
+    out->kept_blocks = sj_load_relaxed_u64(&kept_blocks);
+    out->warm_bytes = sj_load_relaxed_size(&warm_bytes);
+    sj__unlock(&cache_lock);
 }
 
 void sj__cache_lock_for_fork(void)

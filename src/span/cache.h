@@ -4,31 +4,58 @@
  *
  * Why this way: setting and lifting the two guard pages of a block costs four system calls, 2 microseconds, each time it
  * comes and goes (git pack-objects: 62,700 calls, 6 % of its time). A block that is kept keeps its guards, its pages and
- * its place. Only an exact fit is taken, so a block never is larger than was asked for and its guard is where it belongs.
- * A set-associative table by page count makes taking and putting a few loads under a lock.
+ * its place. Only an exact fit is taken, so a block never is larger than was asked for and its guard is where it belongs;
+ * see doc/adr/0051. A block is *warm* while it holds its pages and *cold* once the release clock has given them back.
+ * Both are kept in order of age, and found through a table by page count.
  *
- * Invariants: the blocks kept are not live and no map entry names them. Their bytes are at most what sj__cache_put
- * allows.
+ * Invariants: the blocks kept are not live and no map entry names them. The warm ones hold at most what sj__cache_put
+ * allows, and so do the cold ones; in number both together are at most cache_max_count.
  *
- * Concurrency: one lock of rank LARGE, held for the table only. Whoever gets a block owns it.
+ * Concurrency: one lock of rank LARGE, held for a few pointers. Whoever gets a block owns it.
  */
 #ifndef SJ_SPAN_CACHE_H
 #define SJ_SPAN_CACHE_H
 
 #include "span/large.h"
+#include "span/release.h"
 
 /* A kept block of exactly `usable_bytes`, with guards or without; NULL if there is none. The one freed last; with `rests`
  * (delay=run) the one freed first, and none if there is but one: a block rests until another of its size is freed. */
 struct sj_large *sj__cache_take(size_t usable_bytes, bool guarded, bool rests);
 
-/* Keeps a freed block. Returns the blocks that have to go for it, linked by `next`: older ones, or the block itself. */
+/* Keeps a freed block. Returns the blocks that have to go for it, linked by `next`: the oldest, or the block itself. */
 struct sj_large *sj__cache_put(struct sj_large *large, size_t allowed_bytes);
+
+/* Takes the oldest warm block out if it was freed by `before_ms`; else NULL. */
+struct sj_large *sj__cache_take_aged(uint64_t before_ms);
+
+/* Puts it back: `cold` and as old as it was, or warm and young again. */
+void sj__cache_put_back(struct sj_large *large, bool cold);
+
+/* Since when the oldest warm block has been free; SJ_NEVER_MS if there is none. */
+uint64_t sj__cache_oldest_ms(void);
 
 /* Takes all blocks out, linked by `next`. */
 struct sj_large *sj__cache_drain(void);
 
-/* Bytes kept. */
+bool sj__cache_is_empty(void);
+
+/* Bytes that warm blocks hold. */
 size_t sj__cache_bytes(void);
+
+struct sj_cache_counts {
+    uint64_t hits;
+    uint64_t cold_hits; /* of them, how many were cold */
+    uint64_t misses;
+    uint64_t evictions;
+    uint64_t kept_blocks;
+    uint64_t warm_bytes;
+    uint64_t owed_bytes; /* of them, in blocks that owe a scrub */
+    uint64_t cold_hit_bytes;
+    uint64_t calls_avoided; /* system calls for guards that hits made unnecessary */
+    struct sj_hold_books books;
+};
+void sj__cache_read_counts(struct sj_cache_counts *out);
 
 void sj__cache_lock_for_fork(void);
 void sj__cache_unlock_after_fork(bool in_child);

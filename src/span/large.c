@@ -14,10 +14,10 @@
 #include <string.h>
 
 enum {
-    KEEP_MAX_BYTES = 1 << 20,      /* a freed block up to this is kept whole for the next of its size */
     KEEP_MIN_BYTES = 4 << 20,      /* of all kept blocks together, at least */
-    KEEP_WINDOW_FRACTION = 16,     /* and this part of the window, if that is more */
-    KEEP_LIMIT_BYTES = 64 << 20,   /* but no more */
+    KEEP_WINDOW_FRACTION = 16,     /* and this part of the window, if that is more; no more than cache_max_bytes */
+    AGED_CALLS = 256,              /* system calls of one pass of the clock */
+    REFUSED_REST_MS = 1000,        /* until the clock tries again after the kernel refused */
     RELEASE_MIN_BYTES = 1 << 20,   /* from here on giving pages back is cheaper than writing zeros */
     GROWTH_FRACTION = 4,           /* a block that must move gets this part of its size as room to grow */
     CONTENT_LOST = SJ_RUN_CONTENTS /* of a place that is not the window's any more */
@@ -27,7 +27,7 @@ static struct sj_lock large_lock = SJ_LOCK_INIT(SJ_RANK_LARGE);
 static struct sj_large *record_pool;
 
 static struct sj_atomic_u64 allocated_blocks, freed_blocks, allocated_bytes, freed_bytes;
-static struct sj_atomic_u64 scrubbed_bytes, released_bytes, guards_refused, moved_bytes, copied_bytes;
+static struct sj_atomic_u64 scrubbed_bytes, reused_bytes, released_bytes, guards_refused, moved_bytes, copied_bytes;
 
 static struct sj_large *record_get(void)
 {
@@ -186,8 +186,11 @@ static void *take_kept(const struct sj_policy *policy, size_t usable_bytes, size
     if (large == NULL)
         return NULL;
     large->requested_bytes = size_bytes;
-    if (large->dirty && (zero || policy->scrub != SJ_SCRUB_OFF))
-        (void)zero_pages(large->start, usable_bytes);
+    if (large->dirty && (zero || policy->scrub != SJ_SCRUB_OFF)) {
+        sj__scrub_bytes(large->start,
+                        usable_bytes); /* its pages are there: cheaper than fresh ones, whatever the size */
+        (void)sj_fetch_add_relaxed_u64(&reused_bytes, usable_bytes);
+    }
     publish(large);
     (void)sj_fetch_add_relaxed_u64(&allocated_blocks, 1);
     (void)sj_fetch_add_relaxed_u64(&allocated_bytes, usable_bytes);
@@ -214,7 +217,7 @@ void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t
     enum sj_run_content content;
     alignment = alignment > page_bytes ? alignment : page_bytes;
     if (!take_place(policy, large, alignment, &content) &&
-        (sj__cache_bytes() == 0 || (sj__large_drain(), !take_place(policy, large, alignment, &content)))) {
+        (sj__cache_is_empty() || (sj__large_drain(), !take_place(policy, large, alignment, &content)))) {
         record_put(large);
         return NULL;
     }
@@ -265,27 +268,88 @@ static void give_up(struct sj_large *large, bool accessible, enum sj_run_content
     record_put(large);
 }
 
+/* Gives up blocks that come out of the cache. What one owes is paid first: a run carries no debts. */
 static void give_up_all(struct sj_large *evicted)
 {
     while (evicted != NULL) {
         struct sj_large *large = evicted;
+        enum sj_run_content content = large->cold ? SJ_RUN_EMPTY : large->dirty ? SJ_RUN_DIRTY : SJ_RUN_ZERO;
         evicted = large->next;
-        give_up(large, make_accessible(large), large->dirty ? SJ_RUN_DIRTY : SJ_RUN_ZERO);
+        if (large->owes)
+            content = zero_pages(large->start, large->usable_bytes);
+        give_up(large, make_accessible(large), content);
     }
 }
 
-/* Keeps a freed block whole for the next request of its size. */
-static void keep(struct sj_large *large, enum sj_run_content content)
+/* Keeps a freed block whole for the next request of its size. Unless the policy wants the bytes gone now they stay, owing:
+ * the block may go back to the system, which pays, or its next owner may never come. */
+static void keep(const struct sj_policy *policy, struct sj_large *large)
 {
-    large->dirty = content == SJ_RUN_DIRTY;
+    large->cold = 0;
+    large->dirty = policy->scrub != SJ_SCRUB_FREE;
+    large->owes = large->dirty && policy->scrub != SJ_SCRUB_OFF;
+    if (policy->scrub == SJ_SCRUB_FREE)
+        large->cold = zero_pages(large->start, large->usable_bytes) == SJ_RUN_EMPTY;
     size_t fraction_bytes = sj_load_relaxed_size(&sj__window_limit_bytes) / KEEP_WINDOW_FRACTION;
     size_t allowed_bytes = fraction_bytes > KEEP_MIN_BYTES ? fraction_bytes : KEEP_MIN_BYTES;
-    give_up_all(sj__cache_put(large, allowed_bytes < KEEP_LIMIT_BYTES ? allowed_bytes : KEEP_LIMIT_BYTES));
+    uint64_t limit_bytes = sj_load_relaxed_u64(&sj__release_limits.cache_bytes);
+    give_up_all(sj__cache_put(large, allowed_bytes < limit_bytes ? allowed_bytes : limit_bytes));
 }
 
-void sj__large_drain(void)
+/* Gives a kept block's pages back. False: the kernel refused, and the block is as it was. */
+static bool release_kept(struct sj_large *large)
 {
-    give_up_all(sj__cache_drain());
+    if (!sj__pages_release(large->start, large->usable_bytes))
+        return false;
+    if (large->owes)
+        (void)sj_fetch_add_relaxed_u64(&released_bytes, large->usable_bytes);
+    large->dirty = large->owes = 0;
+    return true;
+}
+
+/* What the kernel refused to take: if it owes, the owner of the memory wants it to stay, and we write the zeros. */
+static void pay_refused(struct sj_large *large)
+{
+    if (!large->owes)
+        return;
+    sj__scrub_bytes(large->start, large->usable_bytes);
+    (void)sj_fetch_add_relaxed_u64(&reused_bytes, large->usable_bytes);
+    large->dirty = large->owes = 0;
+}
+
+size_t sj__large_drain(void)
+{
+    size_t given_bytes = 0;
+    struct sj_large *drained = sj__cache_drain();
+    for (struct sj_large *large = drained; large != NULL; large = large->next) {
+        if (large->cold)
+            continue;
+        if (release_kept(large)) {
+            given_bytes += large->usable_bytes;
+            large->cold = 1;
+        } else {
+            pay_refused(large);
+        }
+    }
+    give_up_all(drained);
+    return given_bytes;
+}
+
+uint64_t sj__large_release_aged(uint64_t before_ms, size_t *budget_bytes)
+{
+    for (unsigned calls = 0; calls<AGED_CALLS && * budget_bytes> 0; calls++) {
+        struct sj_large *large = sj__cache_take_aged(before_ms);
+        if (large == NULL)
+            break;
+        *budget_bytes -= large->usable_bytes < *budget_bytes ? large->usable_bytes : *budget_bytes;
+        bool released = release_kept(large);
+        if (!released)
+            pay_refused(large);
+        sj__cache_put_back(large, released);
+        if (!released)
+            return sj__clock_ms() + REFUSED_REST_MS;
+    }
+    return sj__cache_oldest_ms();
 }
 
 bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, const void *block)
@@ -299,8 +363,9 @@ bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, cons
     (void)sj_fetch_add_relaxed_u64(&freed_blocks, 1);
     size_t bytes = sj__large_usable(large);
     (void)sj_fetch_add_relaxed_u64(&freed_bytes, bytes);
-    if (large->usable_bytes <= KEEP_MAX_BYTES && !large->moved && !large->unusable) {
-        keep(large, content_after_free(policy, large, bytes));
+    if (large->usable_bytes <= sj_load_relaxed_u64(&sj__release_limits.cache_entry_bytes) && !large->moved &&
+        !large->unusable) {
+        keep(policy, large);
     } else {
         bool accessible = make_accessible(large);
         give_up(large, accessible, content_after_free(policy, large, bytes));
@@ -491,6 +556,7 @@ void sj__large_read_counts(struct sj_large_counts *out)
     out->allocated_bytes = sj_load_relaxed_u64(&allocated_bytes);
     out->freed_bytes = sj_load_relaxed_u64(&freed_bytes);
     out->scrubbed_bytes = sj_load_relaxed_u64(&scrubbed_bytes);
+    out->reused_bytes = sj_load_relaxed_u64(&reused_bytes);
     out->released_bytes = sj_load_relaxed_u64(&released_bytes);
     out->guards_refused = sj_load_relaxed_u64(&guards_refused);
     out->moved_bytes = sj_load_relaxed_u64(&moved_bytes);

@@ -38,7 +38,14 @@ struct sj_large {
     uint8_t slack_dirty;   /* bool: pages of its granules outside the block may hold old bytes */
     uint8_t moved;         /* bool: its pages were moved here, so its mapping can't join its neighbours' */
     uint8_t dirty;         /* bool, of a block in the cache: its pages may hold old bytes */
+    uint8_t owes;          /* bool, of a block in the cache: and the policy wants them gone before anybody reads them */
+    uint8_t cold;          /* bool, of a block in the cache: its pages were given back */
     struct sj_large *next; /* in the pool, or in a chain out of the cache */
+
+    /* In the cache, see cache.c: */
+    uint64_t freed_ms;
+    struct sj_large *older, *newer;             /* of all kept blocks, warm or cold */
+    struct sj_large *older_alike, *newer_alike; /* of those whose sizes share a bucket */
 };
 
 /* A block of 0 bytes is distinct and faults.
@@ -61,15 +68,19 @@ void sj__large_count_copy(size_t bytes);
 /* The live block that contains `pointer`, also inside of it; NULL if none does. For reports: may take long. */
 struct sj_large *sj__large_containing(const void *pointer);
 
-/* Gives all blocks kept for reuse back to the runs. */
-void sj__large_drain(void);
+/* Gives all blocks kept for reuse back to the runs, and their pages to the system. Returns the bytes of these. */
+size_t sj__large_drain(void);
+
+/* Gives the pages of kept blocks freed before `before_ms` back, as sj__run_release_aged; the blocks stay kept. */
+uint64_t sj__large_release_aged(uint64_t before_ms, size_t *budget_bytes);
 
 struct sj_large_counts {
     uint64_t allocated_blocks;
     uint64_t freed_blocks;
     uint64_t allocated_bytes; /* whole pages */
     uint64_t freed_bytes;
-    uint64_t scrubbed_bytes; /* written with zeros */
+    uint64_t scrubbed_bytes; /* written with zeros at free */
+    uint64_t reused_bytes;   /* written with zeros when the block was taken again */
     uint64_t released_bytes; /* paid by the kernel */
     uint64_t guards_refused;
     uint64_t moved_bytes;  /* of blocks that grew by having their pages moved */

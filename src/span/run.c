@@ -14,8 +14,10 @@ enum {
     BIN_WORDS = BIN_COUNT / 64,
     SEARCH_LIMIT = 8,          /* runs looked at in the bin that may hold smaller ones */
     HELD_MIN_BYTES = 32 << 20, /* free pages always kept for reuse */
-    HELD_WINDOW_FRACTION = 8,  /* and this part of the window, if that is more */
-    HELD_MAX_BYTES = 128 << 20 /* but no more: a window that was large once stays large */
+    HELD_WINDOW_FRACTION = 8,  /* and this part of the window, if that is more; no more than hold_max_bytes, since a
+                                * window that was large once stays large */
+    AGED_CALLS = 256,          /* system calls of one pass of the clock */
+    REFUSED_REST_MS = 1000     /* until the clock tries again after the kernel refused */
 };
 
 struct run {
@@ -24,8 +26,11 @@ struct run {
     size_t granules;
     struct run *next; /* in its bin, or in the pool */
     struct run *previous;
-    uint32_t content; /* enum sj_run_content */
-    bool fresh;       /* none of it was ever handed out */
+    struct run *older; /* of the runs that hold pages */
+    struct run *newer;
+    uint64_t freed_ms; /* since when its largest part has been free */
+    uint32_t content;  /* enum sj_run_content */
+    bool fresh;        /* none of it was ever handed out */
 };
 
 struct bins {
@@ -37,6 +42,7 @@ static struct sj_lock runs_lock = SJ_LOCK_INIT(SJ_RANK_RUNS);
 static struct bins bins_of[SJ_RUN_CONTENTS];
 static struct run *record_pool;
 static struct sj_run_bytes bytes_of;
+static struct run *oldest, *newest;
 
 /* The bin whose runs have at least the size that `granules` rounds down to. */
 static unsigned bin_of(size_t granules)
@@ -64,6 +70,35 @@ static void record_recycle(struct run *run)
     sj_store_relaxed_u32(&run->span.kind, SJ_SPAN_FREED);
     run->next = record_pool;
     record_pool = run;
+}
+
+static bool holds_pages(uint32_t content)
+{
+    return content <= SJ_RUN_ZERO;
+}
+
+static size_t held_locked(void)
+{
+    return bytes_of.held[SJ_RUN_DIRTY] + bytes_of.held[SJ_RUN_ZERO];
+}
+
+static void age_link(struct run *run, uint64_t now_ms)
+{
+    run->freed_ms = now_ms;
+    if (!holds_pages(run->content))
+        return;
+    run->newer = NULL;
+    run->older = newest;
+    *(newest != NULL ? &newest->newer : &oldest) = run;
+    newest = run;
+}
+
+static void age_unlink(struct run *run)
+{
+    if (!holds_pages(run->content))
+        return;
+    *(run->older != NULL ? &run->older->newer : &oldest) = run->newer;
+    *(run->newer != NULL ? &run->newer->older : &newest) = run->older;
 }
 
 static void bin_insert(struct run *run)
@@ -114,31 +149,50 @@ static struct run *neighbour(size_t granule, bool forward, enum sj_run_content c
     return edge == granule && run->content == content ? run : NULL;
 }
 
+/* The record that a stretch of `granules` joined with its neighbours has, out of its bin: that of the larger neighbour,
+ * with its age unless the stretch is larger still; a new one if there is no neighbour. NULL: none can be had. */
+static struct run *joined_record(struct run *before, struct run *after, size_t granules, uint32_t content)
+{
+    struct run *kept = before, *dropped = after;
+    if (before == NULL || (after != NULL && after->granules > before->granules)) {
+        kept = after;
+        dropped = before;
+    }
+    if (dropped != NULL) {
+        bin_remove(dropped);
+        age_unlink(dropped);
+        record_recycle(dropped);
+    }
+    if (kept == NULL) {
+        kept = record_new();
+        if (kept == NULL)
+            return NULL;
+        kept->content = content;
+        age_link(kept, sj__clock_ms());
+        return kept;
+    }
+    bin_remove(kept);
+    if (granules > kept->granules) {
+        age_unlink(kept);
+        age_link(kept, sj__clock_ms());
+    }
+    return kept;
+}
+
 /* Puts a free stretch into its bin, joined with neighbours of the same content. If no record can be had the stretch
  * is lost to the allocator: a leak of address space under a kernel that refuses everything, not an error. */
 static void insert_joined(size_t first_granule, size_t granules, enum sj_run_content content, bool fresh)
 {
     struct run *after = neighbour(first_granule + granules, true, content);
     struct run *before = first_granule > 0 ? neighbour(first_granule - 1, false, content) : NULL;
-    if (after != NULL) {
-        bin_remove(after);
-        granules += after->granules;
-        fresh &= after->fresh;
-        record_recycle(after);
-    }
-    if (before != NULL) {
-        bin_remove(before);
-        before->granules += granules;
-        before->fresh &= fresh;
-        bin_insert(before);
-        return;
-    }
-    struct run *run = record_new();
+    size_t first = before != NULL ? before->first_granule : first_granule;
+    size_t end = after != NULL ? after->first_granule + after->granules : first_granule + granules;
+    fresh &= (before == NULL || before->fresh) && (after == NULL || after->fresh);
+    struct run *run = joined_record(before, after, granules, (uint32_t)content);
     if (run == NULL)
         return;
-    run->first_granule = first_granule;
-    run->granules = granules;
-    run->content = (uint32_t)content;
+    run->first_granule = first;
+    run->granules = end - first;
     run->fresh = fresh;
     bin_insert(run);
 }
@@ -174,7 +228,21 @@ static void carve(struct run *run, size_t granules)
         run->granules -= granules;
         bin_insert(run);
     } else {
+        age_unlink(run);
         record_recycle(run);
+    }
+}
+
+/* Notes that the first part of a free run is about to be handed out. */
+static void note_taken(const struct run *run, size_t granules)
+{
+    size_t bytes = granules << SJ_GRANULE_SHIFT;
+    if (holds_pages(run->content)) {
+        uint64_t now_ms = sj__clock_ms();
+        sj_books_sum(&bytes_of.books, held_locked(), now_ms);
+        sj_books_note_reuse(&bytes_of.books, run->freed_ms, now_ms, bytes);
+    } else if (!run->fresh) {
+        bytes_of.refaulted += bytes;
     }
 }
 
@@ -198,6 +266,7 @@ static bool take_any(size_t granules, size_t *first_granule, enum sj_run_content
         if (run != NULL) {
             *first_granule = run->first_granule;
             *content = (enum sj_run_content)kind;
+            note_taken(run, granules);
             carve(run, granules);
             return make_mapped(*first_granule, granules, content);
         }
@@ -230,10 +299,12 @@ static size_t turn(enum sj_run_content content, enum sj_run_content becomes)
 {
     size_t turned_bytes = 0;
     struct run *refused = NULL;
+    sj_books_sum(&bytes_of.books, held_locked(), sj__clock_ms());
     for (struct run *run; (run = first_above(&bins_of[content], (unsigned)-1)) != NULL;) {
         bin_remove(run);
         if (empty_pages(run->first_granule, run->granules, becomes)) {
             struct run turned = *run;
+            age_unlink(run);
             turned_bytes += turned.granules << SJ_GRANULE_SHIFT;
             record_recycle(run); /* first: when memory is short there is no other record */
             insert_joined(turned.first_granule, turned.granules, becomes, turned.fresh);
@@ -284,8 +355,6 @@ bool sj__run_take(size_t granules, size_t *first_granule, enum sj_run_content *c
                  (purge_locked() > 0 && take_any(granules, first_granule, content)) ||
                  (unmap_locked() > 0 && (take_any(granules, first_granule, content) ||
                                          (grow(granules) && take_any(granules, first_granule, content))));
-    if (taken && *content == SJ_RUN_EMPTY)
-        bytes_of.refaulted += granules << SJ_GRANULE_SHIFT;
     sj__unlock(&runs_lock);
     return taken;
 }
@@ -298,6 +367,7 @@ bool sj__run_take_at(size_t first_granule, size_t granules, enum sj_run_content 
         struct run *run = neighbour(first_granule, true, (enum sj_run_content)kind);
         if (run != NULL && run->granules >= granules) {
             *content = (enum sj_run_content)kind;
+            note_taken(run, granules);
             carve(run, granules);
             taken = make_mapped(first_granule, granules, content);
         }
@@ -306,24 +376,67 @@ bool sj__run_take_at(size_t first_granule, size_t granules, enum sj_run_content 
     return taken;
 }
 
+static bool may_hold_locked(size_t more_bytes)
+{
+    size_t fraction_bytes = bytes_of.window / HELD_WINDOW_FRACTION;
+    size_t allowed_bytes = fraction_bytes > HELD_MIN_BYTES ? fraction_bytes : HELD_MIN_BYTES;
+    uint64_t limit_bytes = sj_load_relaxed_u64(&sj__release_limits.hold_bytes);
+    return held_locked() + more_bytes <= (allowed_bytes < limit_bytes ? allowed_bytes : limit_bytes);
+}
+
 void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content content)
 {
+    size_t bytes = granules << SJ_GRANULE_SHIFT;
     for (size_t i = 0; i < granules; i++)
         sj_window_set(first_granule + i, sj__window_freed);
     sj__lock(&runs_lock);
-    if (content != SJ_RUN_EMPTY) {
-        size_t held_bytes = bytes_of.held[SJ_RUN_DIRTY] + bytes_of.held[SJ_RUN_ZERO];
-        size_t fraction_bytes = bytes_of.window / HELD_WINDOW_FRACTION;
-        size_t allowed_bytes = fraction_bytes > HELD_MIN_BYTES ? fraction_bytes : HELD_MIN_BYTES;
-        allowed_bytes = allowed_bytes < HELD_MAX_BYTES ? allowed_bytes : HELD_MAX_BYTES;
-        if (held_bytes + (granules << SJ_GRANULE_SHIFT) > allowed_bytes &&
-            empty_pages(first_granule, granules, SJ_RUN_EMPTY)) {
-            bytes_of.released += granules << SJ_GRANULE_SHIFT;
-            content = SJ_RUN_EMPTY;
-        }
+    uint64_t now_ms = sj__clock_ms();
+    sj_books_sum(&bytes_of.books, held_locked(), now_ms);
+    if (holds_pages(content) && !may_hold_locked(bytes) && empty_pages(first_granule, granules, SJ_RUN_EMPTY)) {
+        bytes_of.released += bytes;
+        content = SJ_RUN_EMPTY;
     }
     insert_joined(first_granule, granules, content, false);
     sj__unlock(&runs_lock);
+    if (holds_pages(content))
+        sj_release_note_held(now_ms);
+}
+
+/* Takes the first part, of at most `bytes`, of the oldest run that holds pages, if it is old enough. */
+static bool take_aged_locked(uint64_t before_ms, size_t bytes, struct run *taken)
+{
+    if (oldest == NULL || oldest->freed_ms > before_ms || bytes < SJ_GRANULE_BYTES)
+        return false;
+    sj_books_sum(&bytes_of.books, held_locked(), sj__clock_ms());
+    *taken = *oldest;
+    if (taken->granules > bytes >> SJ_GRANULE_SHIFT)
+        taken->granules = bytes >> SJ_GRANULE_SHIFT;
+    carve(oldest, taken->granules);
+    return true;
+}
+
+uint64_t sj__run_release_aged(uint64_t before_ms, size_t *budget_bytes)
+{
+    struct run run;
+    bool refused = false;
+    sj__lock(&runs_lock);
+    for (unsigned calls = 0; calls < AGED_CALLS && take_aged_locked(before_ms, *budget_bytes, &run); calls++) {
+        size_t bytes = run.granules << SJ_GRANULE_SHIFT;
+        sj__unlock(&runs_lock);
+        refused = !empty_pages(run.first_granule, run.granules, SJ_RUN_EMPTY);
+        sj__lock(&runs_lock);
+        insert_joined(run.first_granule, run.granules, refused ? (enum sj_run_content)run.content : SJ_RUN_EMPTY,
+                      run.fresh);
+        *budget_bytes -= bytes;
+        if (refused)
+            break;
+        bytes_of.released += bytes;
+        bytes_of.books.aged_bytes += bytes;
+        bytes_of.books.aged_calls++;
+    }
+    uint64_t oldest_ms = oldest != NULL ? oldest->freed_ms : SJ_NEVER_MS;
+    sj__unlock(&runs_lock);
+    return refused ? sj__clock_ms() + REFUSED_REST_MS : oldest_ms;
 }
 
 size_t sj__run_purge(void)
@@ -348,6 +461,7 @@ void *sj__run_record(size_t bytes)
 void sj__run_read_bytes(struct sj_run_bytes *out)
 {
     sj__lock(&runs_lock);
+    sj_books_sum(&bytes_of.books, held_locked(), sj__clock_ms());
     *out = bytes_of;
     sj__unlock(&runs_lock);
 }

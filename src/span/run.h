@@ -9,16 +9,20 @@
  * Runs of different content are never joined but when memory is short; then all are emptied, and all are alike. If that
  * is not enough they are unmapped, which is all that helps under RLIMIT_AS and with locked memory.
  *
+ * Runs that hold pages are also linked by age. A joined run has the age and the place in that order of its largest part:
+ * so the order stays exact without a search, and a large run does not stay young because small ones keep joining it.
+ *
  * Invariants: a free run's first and last granule name its record in the map; the others name "freed" or "unused".
  * Two neighbouring free runs never have the same content. Records are recycled only as records of runs.
  *
  * Concurrency: one lock of rank RUNS, held for the bit operations; system calls on pages run under it only when
- * memory is short. The byte counters are read without it.
+ * memory is short. While the clock gives pages back their granules are nobody's.
  */
 #ifndef SJ_SPAN_RUN_H
 #define SJ_SPAN_RUN_H
 
 #include "meta/window.h"
+#include "span/release.h"
 
 enum sj_run_content {
     SJ_RUN_DIRTY,    /* pages hold whatever was last written */
@@ -42,6 +46,10 @@ void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content con
 /* Gives all held pages back to the system. Returns the bytes that were given. */
 size_t sj__run_purge(void);
 
+/* Gives the pages of runs free since before `before_ms` back, oldest first, at most *budget_bytes, which it lowers. Returns
+ * since when the oldest that is left has been free; SJ_NEVER_MS if none is. */
+uint64_t sj__run_release_aged(uint64_t before_ms, size_t *budget_bytes);
+
 /* Metadata: as sj__arena_alloc. Under a limit on address space the window's free runs may be all that can make room for the
  * arena; then they are unmapped. Not to be called under the lock of the runs. */
 void *sj__run_record(size_t bytes);
@@ -50,7 +58,8 @@ struct sj_run_bytes {
     size_t held[SJ_RUN_CONTENTS]; /* bytes of free runs by content */
     size_t window;                /* bytes of the window in all */
     uint64_t released;            /* bytes ever given back to the system */
-    uint64_t refaulted;           /* bytes taken from empty runs */
+    uint64_t refaulted;           /* bytes taken from empty runs that had been handed out before */
+    struct sj_hold_books books;
 };
 void sj__run_read_bytes(struct sj_run_bytes *out);
 

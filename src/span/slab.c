@@ -86,6 +86,7 @@ struct sj_slab *sj__slab_open(unsigned class_index, void *owner, uint8_t stamp, 
     slab->first_group = 0;
     slab->opened = 0;
     slab->cursor = 0;
+    slab->released = false;
     reset_planes(slab, !slab->clean_start);
     sj_store_relaxed_u32(&slab->span.kind, SJ_SPAN_SLAB);
     sj_store_release_ptr(&slab->span.owner, owner); /* pairs with the load in heap/remote.c */
@@ -111,6 +112,7 @@ void sj__slab_close(struct sj_slab *slab)
     /* Nobody pays for the bytes behind the last slot. */
     bool has_rest = (size_t)slab->slots * slab->slot_bytes < granules << SJ_GRANULE_SHIFT;
     enum sj_run_content content = dirty != 0 || (has_rest && !slab->clean_start) ? SJ_RUN_DIRTY : SJ_RUN_ZERO;
+    content = slab->released ? SJ_RUN_EMPTY : content;
     bool accessible = slab->class_index != SJ_CLASS_ZERO || sj__pages_unguard(slab->base, granules << SJ_GRANULE_SHIFT);
     sj_store_relaxed_u32(&slab->span.kind, SJ_SPAN_FREED);
     sj_store_release_ptr(&slab->span.owner, NULL); /* pairs with the load in heap/remote.c */
@@ -194,18 +196,19 @@ size_t sj__slab_pay(struct sj_slab *slab, const struct sj_group *group)
     return paid_bytes;
 }
 
-size_t sj__slab_release(struct sj_slab *slab)
+bool sj__slab_release(struct sj_slab *slab, size_t *paid_bytes)
 {
     size_t owed_slots = 0;
     for (unsigned w = 0; w < slab->words; w++)
         owed_slots += sj_count_bits(slab->planes[w].dirty);
     size_t granules = sj__size_classes[slab->class_index].granules;
-    if (owed_slots == 0 || !sj__pages_release(slab->base, granules << SJ_GRANULE_SHIFT))
-        return 0;
+    if (!sj__pages_release(slab->base, granules << SJ_GRANULE_SHIFT))
+        return false;
     for (unsigned w = 0; w < slab->words; w++)
         sj_word_write(&slab->planes[w].dirty, 0);
-    slab->clean_start = true;
-    return owed_slots * slab->slot_bytes;
+    slab->released = true;
+    *paid_bytes = owed_slots * slab->slot_bytes;
+    return true;
 }
 
 void sj__slab_lock_for_fork(void)

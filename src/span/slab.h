@@ -62,9 +62,9 @@ struct sj_slab {
     uint64_t reciprocal;
     uint32_t slot_bytes;
     uint8_t class_index;
-    uint8_t stamp; /* level of the policy it was opened under */
-    uint8_t place; /* enum sj_slab_place */
-    uint8_t unused;
+    uint8_t stamp;      /* level of the policy it was opened under */
+    uint8_t place;      /* enum sj_slab_place */
+    bool released;      /* its pages were given back, and nothing handed out since: it is about to be closed */
     int32_t until_slow; /* slots not available, less `trigger`: the free that brings it to 0 takes the slow path */
     uint32_t trigger;
     struct sj_remote *remote;
@@ -80,6 +80,7 @@ struct sj_slab {
     uint16_t opened;      /* groups that have been opened */
     uint16_t cursor;      /* the unit the next search begins at: the one longest without a take */
     bool clean_start;     /* its pages were zero when it was opened */
+    uint64_t idle_ms;     /* since when it has been kept although it is empty, if it is */
 
     SJ_CACHE_ALIGNED struct sj_word planes[];
 };
@@ -130,9 +131,9 @@ bool sj__slab_take(struct sj_slab *slab, const struct sj_take *how, struct sj_gr
 /* Scrubs those of a group's slots that are dirty, in address order. Returns the bytes paid. */
 size_t sj__slab_pay(struct sj_slab *slab, const struct sj_group *group);
 
-/* Gives the pages of a slab without a live slot back to the system. Returns the bytes of dirty slots that were paid so; 0 if
- * there were none, or the kernel refused. */
-size_t sj__slab_release(struct sj_slab *slab);
+/* Gives the pages of a slab without a live slot back to the system; it must be closed then. False: the kernel refused. On
+ * success *paid_bytes are those of the dirty slots, which the system has paid for. */
+bool sj__slab_release(struct sj_slab *slab, size_t *paid_bytes);
 
 void sj__slab_lock_for_fork(void);
 void sj__slab_unlock_after_fork(bool in_child);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, why, invariants, concurrency: see pass.h.
+ */
+#include "heap/pass.h"
+
+#include "heap/adopt.h"
+#include "platform/thread.h"
+#include "span/large.h"
+#include "span/run.h"
+
+static struct sj_lock pass_lock = SJ_LOCK_INIT(SJ_RANK_RELEASE);
+static struct sj_atomic_u64 passes, slab_bytes;
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* One bounded pass over all. Returns since when the oldest that is left has been free. */
+static uint64_t release_all(uint64_t before_ms)
+{
+    uint64_t oldest_ms = SJ_NEVER_MS;
+    size_t budget_bytes = sj_load_relaxed_u64(&sj__release_limits.pass_bytes);
+    (void)sj_fetch_add_relaxed_u64(&slab_bytes, sj__adopt_release_aged(before_ms, &oldest_ms));
+    oldest_ms = sooner(oldest_ms, sj__large_release_aged(before_ms, &budget_bytes));
+    return sooner(oldest_ms, sj__run_release_aged(before_ms, &budget_bytes));
+}
+
+void sj__pass_run(void)
+{
+    if (!sj__try_lock(&pass_lock))
+        return;
+    sj__thread_block_signals(); /* a handler that allocates would find this thread deep inside */
+    sj__heap_inside = SJ_INSIDE_SPANS;
+    (void)sj_fetch_add_relaxed_u64(&passes, 1);
+    /* First: what is put down from now on lowers it again, or is seen below. Pairs with sj__release_lower_due. */
+    (void)sj_exchange_acq_rel_u64(&sj__release_due_ms, SJ_NEVER_MS);
+    uint64_t age_ms = sj_load_relaxed_u64(&sj__release_limits.release_ms);
+    uint64_t now_ms = sj__clock_ms();
+    if (age_ms != SJ_NEVER_MS) {
+        uint64_t oldest_ms = now_ms >= age_ms ? release_all(now_ms - age_ms) : now_ms;
+        if (oldest_ms != SJ_NEVER_MS)
+            sj__release_lower_due(oldest_ms + age_ms);
+    }
+    sj__heap_inside = SJ_OUTSIDE;
+    sj__thread_let_signals_in();
+    sj__unlock(&pass_lock);
+}
+
+size_t sj__pass_purge(enum sj_purge how)
+{
+    size_t given_bytes = 0;
+    uint64_t oldest_ms = SJ_NEVER_MS;
+    if (how >= SJ_PURGE)
+        given_bytes += sj__adopt_release_idle();
+    if (how == SJ_PURGE_ALL)
+        given_bytes += sj__adopt_release_aged(SJ_NEVER_MS, &oldest_ms);
+    given_bytes += sj__large_drain();
+    return given_bytes + sj__run_purge();
+}
+
+void sj__pass_read_counts(struct sj_pass_counts *out)
+{
+    out->passes = sj_load_relaxed_u64(&passes);
+    out->slab_bytes = sj_load_relaxed_u64(&slab_bytes);
+}
+
+void sj__pass_lock_for_fork(void)
+{
+    sj__lock(&pass_lock);
+}
+
+void sj__pass_unlock_after_fork(bool in_child)
+{
+    if (in_child)
+        sj__lock_reset(&pass_lock);
+    else
+        sj__unlock(&pass_lock);
+}
