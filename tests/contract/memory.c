@@ -6,6 +6,7 @@
  * users of other allocators found missing, with room for the harness itself.
  */
 #include "scrubjay.h"
+#include "support/process.h"
 #include "unit/unit.h"
 
 #include <fcntl.h>
@@ -38,18 +39,6 @@ static long faults(void)
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     return usage.ru_minflt;
-}
-
-static long mappings(void)
-{
-    static char text[1 << 16];
-    int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    long lines = 0;
-    for (ssize_t got; (got = read(file, text, sizeof text)) > 0;)
-        for (ssize_t i = 0; i < got; i++)
-            lines += text[i] == '\n';
-    close(file);
-    return lines;
 }
 
 /* Runs a measure in a child; its checks count as this test's. False: it can't be taken here. */

@@ -3,10 +3,10 @@
  * What: all names of the family as glibc exports them, and what the statistics among them answer.
  * Why this way: names that headers no longer declare are found by dlsym, as an old binary's loader would.
  */
+#include "support/process.h"
 #include "unit/unit.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <sys/mman.h>
 
@@ -186,18 +186,6 @@ static void names_malloc_trim__says_one_then_zero(void)
     free(large);
     malloc_trim(0);
     CHECK_EQ(malloc_trim(0), 0);
-}
-
-static long resident_bytes(void)
-{
-    char text[128] = "";
-    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    ssize_t length = read(file, text, sizeof text - 1);
-    close(file);
-    long total = 0, resident = 0;
-    if (length <= 0 || sscanf(text, "%ld %ld", &total, &resident) != 2)
-        return -1;
-    return resident * sysconf(_SC_PAGESIZE);
 }
 
 static void names_malloc_trim__gives_memory_back(void)

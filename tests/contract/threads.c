@@ -3,38 +3,14 @@
  * What: a hundred thousand threads, and key destructors that allocate when the thread's heap may be gone.
  * Why this way: what a thread leaves behind shows only in numbers, so the resident size is looked at along the way.
  */
+#include "support/process.h"
 #include "unit/unit.h"
 
-#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
 enum { THREADS = 100000, WARM_UP = 5000, GROWTH_BYTES = 8 << 20 };
-
-static long resident_bytes(void)
-{
-    char text[128] = "";
-    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    ssize_t length = read(file, text, sizeof text - 1);
-    close(file);
-    long total = 0, resident = 0;
-    if (length <= 0 || sscanf(text, "%ld %ld", &total, &resident) != 2)
-        return -1;
-    return resident * sysconf(_SC_PAGESIZE);
-}
-
-static long mappings(void)
-{
-    static char text[1 << 16];
-    int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    long lines = 0;
-    for (ssize_t got; (got = read(file, text, sizeof text)) > 0;)
-        for (ssize_t i = 0; i < got; i++)
-            lines += text[i] == '\n';
-    close(file);
-    return lines;
-}
 
 /* Frees what the thread before it left, and leaves something itself. */
 static void *short_life(void *left)

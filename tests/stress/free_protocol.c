@@ -12,9 +12,9 @@
  * Concurrency: four threads at a time.
  */
 #include "support/calls.h"
+#include "support/process.h"
 #include "unit/unit.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 
 enum { THREADS = 4, QUEUE_BLOCKS = 1024 };
@@ -229,18 +229,6 @@ static void stress_consumers__hold_when_producers_are_gone(void)
         queue_close(&queues[i]);
     for (size_t i = 0; i < 2; i++)
         pthread_join(consumers[i], NULL);
-}
-
-static long resident_bytes(void)
-{
-    char text[128] = "";
-    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    ssize_t length = read(file, text, sizeof text - 1);
-    close(file);
-    long total = 0, resident = 0;
-    if (length <= 0 || sscanf(text, "%ld %ld", &total, &resident) != 2)
-        return -1;
-    return resident * sysconf(_SC_PAGESIZE);
 }
 
 static void *make_many(void *argument)

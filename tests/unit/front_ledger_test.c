@@ -16,14 +16,13 @@
 #define _GNU_SOURCE 1
 #endif
 
-#include "unit/unit.h"
+#include "unit/inside.h"
 
 #include "platform/pages.h"
 #include "scrubjay.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 
 enum { THREADS = 3, ROUNDS = 4, STEPS = SJ_UNDER_TSAN ? 400 : 800, SHARED_BLOCKS = 256, OWN_BLOCKS = 64, OLD = 0xa7 };
 
@@ -304,23 +303,6 @@ static int run_program(const char *options)
 
 /* --- Each case in a process of its own. --- */
 
-static void check_under(const char *options)
-{
-    char seed[32];
-    (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)unit_state.seed);
-    pid_t child = fork();
-    int status = 0;
-    if (child == 0) {
-        (void)setenv("SCRUBJAY_OPTIONS", options, 1);
-        (void)setenv("SJ_TEST_SEED", seed, 1);
-        (void)setenv("SJ_LEDGER_CHILD", options, 1);
-        (void)execl("/proc/self/exe", "front_ledger_test", (char *)NULL);
-        _exit(3);
-    }
-    REQUIRE(child > 0 && waitpid(child, &status, 0) == child);
-    CHECK_EQ(status, 0);
-}
-
 static void front_ledger__adds_up_at_level_0(void)
 {
     check_under("level=0");
@@ -372,11 +354,9 @@ static void front_ledger__adds_up_when_calls_are_refused(void)
 
 int main(int argc, char **argv)
 {
-    const char *options = getenv("SJ_LEDGER_CHILD");
-    if (options != NULL) {
-        unit_state.seed = strtoull(getenv("SJ_TEST_SEED"), NULL, 0);
+    const char *options = unit_child_options();
+    if (options != NULL)
         return run_program(options);
-    }
     unit_begin(argc, argv);
     RUN(front_ledger__adds_up_at_level_0);
     RUN(front_ledger__adds_up_at_level_1);

@@ -13,7 +13,7 @@
 #define _GNU_SOURCE 1
 #endif
 
-#include "unit/unit.h"
+#include "unit/inside.h"
 
 #include "front/entry.h"
 #include "heap/adopt.h"
@@ -27,12 +27,6 @@
 enum { BLOCKS = 2000 };
 
 static void *blocks[BLOCKS];
-
-static struct sj_slab *slab_of(const void *block)
-{
-    struct sj_span *span = sj__window_find(block);
-    return sj_load_relaxed_u32(&span->kind) == SJ_SPAN_SLAB ? (struct sj_slab *)(void *)span : NULL;
-}
 
 static struct sj_heap *owner_of(const void *block)
 {
@@ -356,12 +350,7 @@ static void heap_adopt__storm_of_short_threads_loses_nothing(void)
 
 int main(int argc, char **argv)
 {
-    const char *options = getenv("SCRUBJAY_OPTIONS");
-    if (options == NULL || strcmp(options, OPTIONS) != 0) {
-        (void)setenv("SCRUBJAY_OPTIONS", OPTIONS, 1);
-        (void)execv("/proc/self/exe", argv);
-        return 1;
-    }
+    run_under(OPTIONS, argv);
     unit_begin(argc, argv);
     sj_free(sj_malloc(1)); /* the main thread has a heap */
     RUN(heap_adopt__heap_of_an_ended_thread_goes_to_the_next_one);

@@ -15,40 +15,16 @@
 #define _GNU_SOURCE 1
 #endif
 
-#include "unit/unit.h"
+#include "unit/inside.h"
 
 #include "front/entry.h"
 #include "heap/adopt.h"
 #include "heap/remote.h"
 #include "scrubjay.h"
 
-#include <sys/wait.h>
-
 #define OPTIONS "level=0" /* lifo, nothing random, no scrubbing */
 
 enum { LIVE_MAX = 1024, PROGRAM_STEPS = 40000 };
-
-static struct sj_slab *slab_of(const void *block)
-{
-    struct sj_span *span = sj__window_find(block);
-    return sj_load_relaxed_u32(&span->kind) == SJ_SPAN_SLAB ? (struct sj_slab *)(void *)span : NULL;
-}
-
-static unsigned slot_of(const void *block)
-{
-    const struct sj_slab *slab = slab_of(block);
-    return sj_slot_of(slab->reciprocal, (size_t)((const char *)block - slab->base));
-}
-
-static struct sj_word *word_of(const void *block)
-{
-    return &slab_of(block)->planes[slot_of(block) / SJ_WORD_BITS];
-}
-
-static uint64_t bit_of(const void *block)
-{
-    return (uint64_t)1 << (slot_of(block) % SJ_WORD_BITS);
-}
 
 static struct sj_bin *bin_of(size_t size_bytes)
 {
@@ -356,24 +332,6 @@ static int run_program(void)
     return (int)unit_failed();
 }
 
-static void check_under(const char *options)
-{
-    char seed[32];
-    (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)unit_state.seed);
-    pid_t child = fork();
-    int status = 0;
-    if (child == 0) {
-        (void)setenv("SCRUBJAY_OPTIONS", options, 1);
-        (void)setenv("SJ_TEST_SEED", seed, 1);
-        (void)setenv("SJ_BIN_CHILD", options, 1);
-        (void)execl("/proc/self/exe", "heap_bin_test", (char *)NULL);
-        _exit(3);
-    }
-    REQUIRE(child > 0 && waitpid(child, &status, 0) == child);
-    if (!CHECK_EQ(status, 0))
-        unit_print("# under %s\n", options);
-}
-
 static void heap_bin__planes_bins_and_counts_agree_after_any_program(void)
 {
     check_under("level=0");
@@ -385,16 +343,9 @@ static void heap_bin__planes_bins_and_counts_agree_after_any_program(void)
 
 int main(int argc, char **argv)
 {
-    const char *options = getenv("SCRUBJAY_OPTIONS");
-    if (getenv("SJ_BIN_CHILD") != NULL) {
-        unit_state.seed = strtoull(getenv("SJ_TEST_SEED"), NULL, 0);
+    if (unit_child_options() != NULL)
         return run_program();
-    }
-    if (options == NULL || strcmp(options, OPTIONS) != 0) {
-        (void)setenv("SCRUBJAY_OPTIONS", OPTIONS, 1);
-        (void)execv("/proc/self/exe", argv);
-        return 1;
-    }
+    run_under(OPTIONS, argv);
     unit_begin(argc, argv);
     RUN(heap_bin__freed_slot_of_the_current_word_is_next_with_lifo);
     RUN(heap_bin__freed_slot_of_another_word_becomes_available);

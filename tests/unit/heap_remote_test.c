@@ -14,7 +14,7 @@
 #define _GNU_SOURCE 1
 #endif
 
-#include "unit/unit.h"
+#include "unit/inside.h"
 
 #include "front/entry.h"
 #include "heap/adopt.h"
@@ -26,28 +26,6 @@
 #include <sys/wait.h>
 
 #define OPTIONS "level=2,scrub=free"
-
-static struct sj_slab *slab_of(const void *block)
-{
-    struct sj_span *span = sj__window_find(block);
-    return sj_load_relaxed_u32(&span->kind) == SJ_SPAN_SLAB ? (struct sj_slab *)(void *)span : NULL;
-}
-
-static unsigned slot_of(const void *block)
-{
-    const struct sj_slab *slab = slab_of(block);
-    return sj_slot_of(slab->reciprocal, (size_t)((const char *)block - slab->base));
-}
-
-static struct sj_word *word_of(const void *block)
-{
-    return &slab_of(block)->planes[slot_of(block) / SJ_WORD_BITS];
-}
-
-static uint64_t bit_of(const void *block)
-{
-    return (uint64_t)1 << (slot_of(block) % SJ_WORD_BITS);
-}
 
 static bool is_live(const void *block)
 {
@@ -405,12 +383,7 @@ static void heap_remote__threads_that_free_each_others_blocks_lose_none(void)
 
 int main(int argc, char **argv)
 {
-    const char *options = getenv("SCRUBJAY_OPTIONS");
-    if (options == NULL || strcmp(options, OPTIONS) != 0) {
-        (void)setenv("SCRUBJAY_OPTIONS", OPTIONS, 1);
-        (void)execv("/proc/self/exe", argv);
-        return 1;
-    }
+    run_under(OPTIONS, argv);
     unit_begin(argc, argv);
     RUN(heap_remote__claim_is_seen_and_folded_by_the_owner);
     RUN(heap_remote__slab_is_queued_once_for_any_number_of_frees);

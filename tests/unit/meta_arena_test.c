@@ -13,13 +13,11 @@
 #define _GNU_SOURCE 1
 #endif
 
-#include "unit/unit.h"
+#include "unit/inside.h"
 
 #include "front/entry.h"
 #include "meta/arena.h"
 #include "platform/pages.h"
-
-#include <sys/mman.h>
 
 enum { RECORDS = 3000, LARGEST_BYTES = 600000 };
 
@@ -52,33 +50,10 @@ static void meta_arena__records_are_zero_aligned_and_apart(void)
     CHECK(mapped_bytes >= used_after);
 }
 
-static void *refusing_map(void *address, size_t bytes, int protection, int flags)
-{
-    (void)address;
-    (void)bytes;
-    (void)protection;
-    (void)flags;
-    errno = ENOMEM;
-    return MAP_FAILED;
-}
-
-static int refusing_protect(void *address, size_t bytes, int protection)
-{
-    (void)address;
-    (void)bytes;
-    (void)protection;
-    errno = ENOMEM;
-    return -1;
-}
-
-static const struct sj_page_source refusing = {
-    .map = refusing_map, .unmap = munmap, .protect = refusing_protect, .advise = madvise
-};
-
 static void meta_arena__gives_nothing_when_the_kernel_does_not_and_goes_on_after(void)
 {
     size_t used_bytes, mapped_bytes, used_after;
-    sj__pages_set_source(&refusing);
+    sj__pages_set_source(&refuse_all);
     while (sj__arena_alloc(SJ_RECORD_BYTES) != NULL)
         continue;
     sj__arena_bytes(&used_bytes, &mapped_bytes);

@@ -16,32 +16,13 @@
 #include "unit/unit.h"
 
 #include "platform/pages.h"
+#include "support/process.h"
 
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 enum { GUARD_INSTALL = 102, GUARD_REMOVE = 103, DEFAULT_BUDGET = 0 };
-
-/* True if touching the byte ends a child by SIGSEGV. */
-static bool touching_faults(volatile char *byte, bool write_to_it)
-{
-    pid_t child = fork();
-    int status = 0;
-
-    if (child == 0) {
-        (void)signal(SIGSEGV, SIG_DFL);
-        if (write_to_it)
-            *byte = 1;
-        else
-            (void)*byte;
-        _exit(0);
-    }
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        return false;
-    return WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
-}
 
 static bool all_zero(const char *bytes, size_t count)
 {

@@ -22,10 +22,10 @@
 #include "span/cache.h"
 #include "span/large.h"
 #include "span/run.h"
+#include "support/process.h"
 
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 
 enum { RANDOM_BLOCKS = 16, RANDOM_STEPS = SJ_UNDER_TSAN ? 250 : 600 };
 #define PAGE ((size_t)4096)
@@ -160,21 +160,6 @@ static void free_block(const struct sj_policy *policy, void *block)
     struct sj_large *large = record_of(block);
     if (CHECK(large != NULL))
         CHECK(sj__large_free(policy, large, block));
-}
-
-static bool touching_faults(volatile char *byte, bool write_to_it)
-{
-    pid_t child = fork();
-    int status = 0;
-    if (child == 0) {
-        (void)signal(SIGSEGV, SIG_DFL);
-        if (write_to_it)
-            *byte = 1;
-        else
-            (void)*byte;
-        _exit(0);
-    }
-    return child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
 }
 
 /* --- Sizes and alignments. --- */

@@ -14,7 +14,7 @@
 #define _GNU_SOURCE 1
 #endif
 
-#include "unit/unit.h"
+#include "unit/inside.h"
 
 #include "front/entry.h"
 #include "platform/pages.h"
@@ -22,7 +22,6 @@
 #include "span/slab.h"
 
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 
 enum { SLOTS_MAX = SJ_SLAB_MAX_WORDS * (int)SJ_WORD_BITS };
@@ -48,32 +47,32 @@ static bool is_zero(const char *bytes, size_t count)
 
 /* --- The owner's part: as front/fast.h and heap/remote.c do it. --- */
 
-static struct sj_word *word_of(struct sj_slab *slab, unsigned slot)
+static struct sj_word *word_at(struct sj_slab *slab, unsigned slot)
 {
     return &slab->planes[slot / SJ_WORD_BITS];
 }
 
-static uint64_t bit_of(unsigned slot)
+static uint64_t bit_at(unsigned slot)
 {
     return (uint64_t)1 << (slot % SJ_WORD_BITS);
 }
 
 static void hand_out(struct sj_slab *slab, unsigned slot)
 {
-    sj_word_set(&word_of(slab, slot)->live, bit_of(slot));
+    sj_word_set(&word_at(slab, slot)->live, bit_at(slot));
     memset(slot_start(slab, slot), 0x5a, slab->slot_bytes);
 }
 
 static void free_slot(struct sj_slab *slab, unsigned slot, bool scrub)
 {
-    struct sj_word *word = word_of(slab, slot);
+    struct sj_word *word = word_at(slab, slot);
     if (scrub)
         memset(slot_start(slab, slot), 0, slab->slot_bytes);
     else
-        sj_word_set(&word->dirty, bit_of(slot));
-    sj_word_set(&word->freed, bit_of(slot));
-    sj_word_clear(&word->live, bit_of(slot));
-    sj_word_set(&word->available, bit_of(slot));
+        sj_word_set(&word->dirty, bit_at(slot));
+    sj_word_set(&word->freed, bit_at(slot));
+    sj_word_clear(&word->live, bit_at(slot));
+    sj_word_set(&word->available, bit_at(slot));
     slab->until_slow--;
 }
 
@@ -185,7 +184,7 @@ static void span_slab__begins_at_its_first_group_and_opens_no_more_than_needed(v
             if (sj_count_bits(group.bits) < at_once.rich_slots)
                 break;
             unsigned first_slot = slab->first_group * sj__size_classes[c].fresh_slots;
-            CHECK(group.word_index == first_slot / SJ_WORD_BITS && (group.bits & bit_of(first_slot)) != 0);
+            CHECK(group.word_index == first_slot / SJ_WORD_BITS && (group.bits & bit_at(first_slot)) != 0);
             put_back(slab, &group);
             CHECK_EQ(slab->opened, 1);
         }
@@ -275,7 +274,7 @@ static void span_slab__is_idle_only_without_live_and_remote_bits(void)
     unsigned slot = group.word_index * SJ_WORD_BITS + sj_lowest_bit(group.bits);
     hand_out(slab, slot);
     CHECK(!sj__slab_is_idle(slab));
-    (void)sj_fetch_or_acq_rel_u64(&slab->remote->bits[group.word_index], bit_of(slot));
+    (void)sj_fetch_or_acq_rel_u64(&slab->remote->bits[group.word_index], bit_at(slot));
     free_slot(slab, slot, true);
     CHECK(!sj__slab_is_idle(slab));
     (void)sj_fetch_and_acq_rel_u64(&slab->remote->bits[group.word_index], 0);
@@ -298,7 +297,7 @@ static void check_pays_exactly(unsigned class_index, uint64_t dirty, uint64_t of
     CHECK_EQ(sj__slab_pay(slab, &group), (size_t)sj_count_bits(dirty & of) * slab->slot_bytes);
     CHECK_EQ(slab->planes[0].dirty, dirty & ~of);
     for (unsigned slot = 0; slot < slots; slot++) {
-        bool paid = (dirty & of & bit_of(slot)) != 0;
+        bool paid = (dirty & of & bit_at(slot)) != 0;
         const char *start = slot_start(slab, slot);
         CHECK_EQ(start[0], paid ? 0 : 0x77);
         CHECK(memcmp(start, start + 1, slab->slot_bytes - 1) == 0);
@@ -334,7 +333,7 @@ static struct sj_slab *slab_with_old_bytes(unsigned class_index)
             unsigned slot = group.word_index * SJ_WORD_BITS + sj_lowest_bit(left);
             hand_out(slab, slot);
             free_slot(slab, slot, false);
-            sj_word_clear(&word_of(slab, slot)->available, bit_of(slot)); /* so that the next take goes on */
+            sj_word_clear(&word_at(slab, slot)->available, bit_at(slot)); /* so that the next take goes on */
             slab->until_slow++;
         }
     return slab;
@@ -412,35 +411,12 @@ static void span_slab__of_zero_sized_objects_faults_and_its_pages_are_usable_aft
 
 /* --- No memory. --- */
 
-static void *refusing_map(void *address, size_t bytes, int protection, int flags)
-{
-    (void)address;
-    (void)bytes;
-    (void)protection;
-    (void)flags;
-    errno = ENOMEM;
-    return MAP_FAILED;
-}
-
-static int refusing_protect(void *address, size_t bytes, int protection)
-{
-    (void)address;
-    (void)bytes;
-    (void)protection;
-    errno = ENOMEM;
-    return -1;
-}
-
-static const struct sj_page_source refusing = {
-    .map = refusing_map, .unmap = munmap, .protect = refusing_protect, .advise = madvise
-};
-
 static void span_slab__does_not_open_when_there_is_no_memory_and_loses_none(void)
 {
     enum { SLABS_MAX = 4096 };
     static struct sj_slab *slabs[SLABS_MAX];
     unsigned count = 0;
-    sj__pages_set_source(&refusing);
+    sj__pages_set_source(&refuse_all);
     while (count < SLABS_MAX && (slabs[count] = open_slab(SJ_CLASS_COUNT - 1)) != NULL)
         count++;
     CHECK(count < SLABS_MAX);
@@ -476,9 +452,9 @@ static void check_slots(struct sj_slab *slab)
     check_planes(slab);
     CHECK_EQ(sj_slab_used(slab), count_state(slab, TAKEN) + count_state(slab, LIVE));
     for (unsigned slot = 0; slot < slab->slots; slot++) {
-        const struct sj_word *word = word_of(slab, slot);
-        bool live = (word->live & bit_of(slot)) != 0, dirty = (word->dirty & bit_of(slot)) != 0;
-        bool available = (word->available & bit_of(slot)) != 0;
+        const struct sj_word *word = word_at(slab, slot);
+        bool live = (word->live & bit_at(slot)) != 0, dirty = (word->dirty & bit_at(slot)) != 0;
+        bool available = (word->available & bit_at(slot)) != 0;
         if (live != (states[slot] == LIVE) || available != (states[slot] == AVAILABLE))
             CHECK(live == (states[slot] == LIVE) && available == (states[slot] == AVAILABLE));
         if (!live && !dirty && !is_zero(slot_start(slab, slot), slab->slot_bytes))
@@ -528,7 +504,7 @@ static void random_life(unsigned class_index, uint64_t *state)
                 states[slot] = LIVE;
             } else if (states[slot] == LIVE) {
                 free_slot(slab, slot,
-                          unit_random_below(state, 2) == 0 && (word_of(slab, slot)->dirty & bit_of(slot)) == 0);
+                          unit_random_below(state, 2) == 0 && (word_at(slab, slot)->dirty & bit_at(slot)) == 0);
                 states[slot] = AVAILABLE;
             }
         }

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What: what several unit tests of slabs and heaps look at and set up: a block's slab, slot and planes; a kernel that
+ * refuses all memory; the test run again under options, since a policy is fixed at start.
+ *
+ * Why this way: one definition, so that a change of the planes is a change here.
+ *
+ * Invariants: none.
+ *
+ * Concurrency: looks at planes without a lock: for blocks that no other thread touches.
+ */
+#ifndef SJ_TESTS_UNIT_INSIDE_H
+#define SJ_TESTS_UNIT_INSIDE_H
+
+#include "unit/unit.h"
+
+#include "meta/window.h"
+#include "platform/pages.h"
+#include "span/slab.h"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+__attribute__((unused)) static struct sj_slab *slab_of(const void *block)
+{
+    struct sj_span *span = sj__window_find(block);
+    return sj_load_relaxed_u32(&span->kind) == SJ_SPAN_SLAB ? (struct sj_slab *)(void *)span : NULL;
+}
+
+__attribute__((unused)) static unsigned slot_of(const void *block)
+{
+    const struct sj_slab *slab = slab_of(block);
+    return sj_slot_of(slab->reciprocal, (size_t)((const char *)block - slab->base));
+}
+
+__attribute__((unused)) static struct sj_word *word_of(const void *block)
+{
+    return &slab_of(block)->planes[slot_of(block) / SJ_WORD_BITS];
+}
+
+__attribute__((unused)) static uint64_t bit_of(const void *block)
+{
+    return (uint64_t)1 << (slot_of(block) % SJ_WORD_BITS);
+}
+
+static void *refusing_map(void *address, size_t bytes, int protection, int flags)
+{
+    (void)address;
+    (void)bytes;
+    (void)protection;
+    (void)flags;
+    errno = ENOMEM;
+    return MAP_FAILED;
+}
+
+static int refusing_protect(void *address, size_t bytes, int protection)
+{
+    (void)address;
+    (void)bytes;
+    (void)protection;
+    errno = ENOMEM;
+    return -1;
+}
+
+/* For sj__pages_set_source. */
+__attribute__((unused)) static const struct sj_page_source refuse_all = {
+    .map = refusing_map, .unmap = munmap, .protect = refusing_protect, .advise = madvise
+};
+
+/* Starts this program again unless it runs under `options` already. */
+__attribute__((unused)) static void run_under(const char *options, char **argv)
+{
+    const char *now = getenv("SCRUBJAY_OPTIONS");
+    if (now != NULL && strcmp(now, options) == 0)
+        return;
+    (void)setenv("SCRUBJAY_OPTIONS", options, 1);
+    (void)execv("/proc/self/exe", argv);
+    _exit(1);
+}
+
+/* Runs this program in a child under `options`, with SJ_UNIT_CHILD set, and checks that it ends well. Its main asks
+ * unit_child_options first. */
+__attribute__((unused)) static void check_under(const char *options)
+{
+    char seed[32];
+    (void)snprintf(seed, sizeof seed, "%llu", (unsigned long long)unit_state.seed);
+    pid_t child = fork();
+    int status = 0;
+    if (child == 0) {
+        (void)setenv("SCRUBJAY_OPTIONS", options, 1);
+        (void)setenv("SJ_TEST_SEED", seed, 1);
+        (void)setenv("SJ_UNIT_CHILD", options, 1);
+        (void)execl("/proc/self/exe", "child", (char *)NULL);
+        _exit(3);
+    }
+    REQUIRE(child > 0 && waitpid(child, &status, 0) == child);
+    if (!CHECK_EQ(status, 0))
+        unit_print("# under %s\n", options);
+}
+
+/* In a child of check_under: its options, and the seed is set. Else NULL. */
+__attribute__((unused)) static const char *unit_child_options(void)
+{
+    const char *options = getenv("SJ_UNIT_CHILD");
+    if (options != NULL)
+        unit_state.seed = strtoull(getenv("SJ_TEST_SEED"), NULL, 0);
+    return options;
+}
+
+#endif
