@@ -78,8 +78,12 @@ struct sj_stats {
     uint64_t weak_seeds;           /* seeds made without the kernel's generator */
     uint64_t realloc_moved_bytes;  /* large blocks that realloc enlarged elsewhere by moving their pages */
     uint64_t realloc_copied_bytes; /* and by copying their bytes */
+    uint64_t turns;                /* delay=run: groups of freed slots that were taken again */
+    uint64_t shortest_rest;        /* in slots of the class: at least so many others were handed out before what had been
+                                    * freed when its group was used up; UINT64_MAX without a turn */
+    uint64_t pick_millibits;       /* random=on: mean entropy of a pick, in 1/1000 bit, over sampled refills */
 };
-#define SJ_STATS_VERSION 1
+#define SJ_STATS_VERSION 2
 
 /* Fills *stats. Returns 0; or -1, with errno ENOTSUP where SCRUBJAY_DISABLE passes all calls on to another allocator,
  * ENOMEM if the library could not start. Takes locks: not for signal handlers. */

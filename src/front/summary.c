@@ -39,6 +39,10 @@ static void fill_small(struct sj_stats *stats)
     stats->slabs = sums.slabs;
     stats->slab_bytes = sums.slab_bytes;
     stats->heaps = sums.heaps;
+    stats->turns = sums.turns;
+    stats->shortest_rest = sums.shortest_rest;
+    if (sums.picks_sampled > 0)
+        stats->pick_millibits = sums.picks_entropy * 1000 / SJ_PICKS_UNITS_A_BIT / sums.picks_sampled;
 }
 
 static void add_large(struct sj_stats *stats)
@@ -144,6 +148,11 @@ static void write_summary(struct sj_text *text)
     begin_line(text, "realloc_bytes");
     add_field(text, "moved", stats.realloc_moved_bytes);
     add_field(text, "copied", stats.realloc_copied_bytes);
+    begin_line(text, "reuse");
+    add_field(text, "turns", stats.turns);
+    if (stats.turns > 0)
+        add_field(text, "shortest_rest_slots", stats.shortest_rest);
+    add_field(text, "pick_millibits", stats.pick_millibits);
     begin_line(text, "dropped");
     add_field(text, "guards_refused", stats.guards_refused);
     add_field(text, "system_calls_refused", stats.system_calls_refused);

@@ -164,6 +164,7 @@ static struct sj_slab *take_slab_from(const struct sj_policy *policy, struct sj_
     sj__heap_unlink(from, slab);
     from->lists[class_index].slabs--;
     to->lists[class_index].slabs++;
+    sj__slab_forget_turns(slab);
     /* Release: whoever sees the new owner sees a slab that is in no list of the old one. A remote free that still
      * queues it with the old owner is passed on when that queue is folded. */
     sj_store_release_ptr(&slab->span.owner, to);

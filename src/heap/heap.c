@@ -222,6 +222,21 @@ static struct sj_slab *next_slab(const struct sj_policy *policy, struct sj_heap 
     return slab;
 }
 
+/* delay=run: how many other slots of the class were handed out since this unit was used up. What was freed up to then has
+ * rested so long. To be called before the taken slots are counted. */
+static void note_rest(struct sj_heap *heap, const struct sj_slab *slab, const struct sj_take *how,
+                      const struct sj_group *group)
+{
+    uint32_t now = (uint32_t)heap->lists[slab->class_index].taken_slots;
+    uint32_t *left_at = &slab->left_at[(group->word_index * SJ_WORD_BITS + group->first_slot) / how->unit_slots];
+    if (!group->fresh && *left_at != 0) {
+        uint32_t rest = now - *left_at;
+        if (heap->turns++ == 0 || rest < heap->shortest_rest)
+            heap->shortest_rest = rest;
+    }
+    *left_at = now + sj_count_bits(group->bits);
+}
+
 static bool refill_locked(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index)
 {
     struct sj_bin *bin = &heap->bins[class_index];
@@ -240,8 +255,12 @@ static bool refill_locked(const struct sj_policy *policy, struct sj_heap *heap, 
         return false;
     if (policy->scrub != SJ_SCRUB_OFF && class_index != SJ_CLASS_ZERO)
         heap->paid_reuse_bytes += sj__slab_pay(slab, &group);
+    if (policy->delay == SJ_DELAY_RUN)
+        note_rest(heap, slab, &how, &group);
     list->taken_slots += sj_count_bits(group.bits);
     install(bin, slab, &group);
+    if (policy->random)
+        sj__picks_note(&heap->picks, group.bits, bin->window_mask);
     return true;
 }
 

@@ -17,6 +17,7 @@
 #define SJ_HEAP_HEAP_H
 
 #include "base/chacha.h"
+#include "heap/picks.h"
 #include "platform/lock.h"
 #include "policy/policy.h"
 #include "span/scrub.h"
@@ -69,6 +70,9 @@ struct sj_heap {
     uint64_t paid_reuse_bytes;       /* ledger: scrubbed when taken again */
     uint64_t paid_kernel_bytes;      /* ledger: given back to the system */
     uint64_t remote_freed_slots;     /* folded remote frees */
+    struct sj_picks picks;           /* random picks, measured */
+    uint64_t turns;                  /* delay=run: units taken again */
+    uint64_t shortest_rest;          /* the fewest slots of the class handed out in between; if `turns` */
     struct sj_atomic_u32 idle_slabs; /* empty slabs that are kept all the same; written under the lock */
 };
 

@@ -30,6 +30,11 @@ static void sum_heaps(struct class_sums *classes, struct sj_heap_sums *sums)
         sums->paid_kernel_bytes += heap->paid_kernel_bytes;
         sums->calloc_avoided_bytes += heap->calloc_avoided_bytes;
         sums->remote_freed_slots += heap->remote_freed_slots;
+        sums->turns += heap->turns;
+        if (heap->turns > 0 && heap->shortest_rest < sums->shortest_rest)
+            sums->shortest_rest = heap->shortest_rest;
+        sums->picks_sampled += heap->picks.sampled;
+        sums->picks_entropy += heap->picks.entropy;
         sums->heaps++;
         sj__unlock(&heap->lock);
     }
@@ -67,6 +72,7 @@ void sj__heap_sum(const struct sj_policy *policy, struct sj_heap_sums *sums)
     struct class_sums classes[SJ_CLASS_COUNT];
     memset(classes, 0, sizeof classes);
     memset(sums, 0, sizeof *sums);
+    sums->shortest_rest = UINT64_MAX;
     sum_heaps(classes, sums);
     sum_slabs(policy, classes);
     for (unsigned c = 0; c < SJ_CLASS_COUNT; c++) {

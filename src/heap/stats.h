@@ -25,6 +25,10 @@ struct sj_heap_sums {
     uint64_t paid_kernel_bytes;
     uint64_t calloc_avoided_bytes;
     uint64_t remote_freed_slots;
+    uint64_t turns;         /* delay=run: units of freed slots taken again */
+    uint64_t shortest_rest; /* slots of the class handed out in between, at least; UINT64_MAX: no turn yet */
+    uint64_t picks_sampled;
+    uint64_t picks_entropy; /* of these, in 1/256 bit */
     uint64_t slabs;
     uint64_t slab_bytes;
     uint64_t heaps;

@@ -9,8 +9,20 @@
 #include "span/run.h"
 #include "span/scrub.h"
 
+#include <string.h>
+
 static struct sj_lock pool_lock = SJ_LOCK_INIT(SJ_RANK_LARGE);
 static struct sj_slab *pool_of[SJ_CLASS_COUNT]; /* records of closed slabs, by class */
+
+static size_t units_of(const struct sj_size_class *size_class)
+{
+    return (size_class->slots + size_class->unit_slots - 1u) / size_class->unit_slots;
+}
+
+void sj__slab_forget_turns(struct sj_slab *slab)
+{
+    memset(slab->left_at, 0, units_of(&sj__size_classes[slab->class_index]) * sizeof slab->left_at[0]);
+}
 
 static struct sj_slab *record_new(unsigned class_index)
 {
@@ -18,11 +30,13 @@ static struct sj_slab *record_new(unsigned class_index)
     size_t planes_bytes = size_class->words * sizeof(struct sj_word);
     size_t remote_offset = sj_round_up(sizeof(struct sj_slab) + planes_bytes, SJ_CACHE_LINE_BYTES);
     size_t remote_bytes = sizeof(struct sj_remote) + size_class->words * sizeof(struct sj_atomic_u64);
-    char *record = sj__run_record(remote_offset + remote_bytes);
+    size_t turns_bytes = units_of(size_class) * sizeof(uint32_t);
+    char *record = sj__run_record(remote_offset + remote_bytes + turns_bytes);
     if (record == NULL)
         return NULL;
     struct sj_slab *slab = (struct sj_slab *)(void *)record;
     slab->remote = (struct sj_remote *)(void *)(record + remote_offset);
+    slab->left_at = (uint32_t *)(void *)(record + remote_offset + remote_bytes);
     slab->class_index = (uint8_t)class_index;
     slab->slot_bytes = size_class->slot_bytes;
     slab->reciprocal = size_class->reciprocal;
@@ -88,6 +102,7 @@ struct sj_slab *sj__slab_open(unsigned class_index, void *owner, uint8_t stamp, 
     slab->cursor = 0;
     slab->released = false;
     reset_planes(slab, !slab->clean_start);
+    sj__slab_forget_turns(slab);
     sj_store_relaxed_u32(&slab->span.kind, SJ_SPAN_SLAB);
     sj_store_release_ptr(&slab->span.owner, owner); /* pairs with the load in heap/remote.c */
     for (size_t i = 0; i < granules; i++)
@@ -132,6 +147,7 @@ static void open_group(struct sj_slab *slab, struct sj_group *group)
     group->word_index = first_slot / SJ_WORD_BITS;
     group->first_slot = first_slot % SJ_WORD_BITS;
     group->slots = fresh_slots;
+    group->fresh = true;
     group->bits = (sj_low_mask(slots) << group->first_slot) & ~slab->planes[group->word_index].live;
 }
 
@@ -150,7 +166,8 @@ static unsigned find_unit(struct sj_slab *slab, const struct sj_take *how, struc
         if (count <= best_count)
             continue;
         best_count = count;
-        *group = (struct sj_group){ bits, first_slot / SJ_WORD_BITS, first_slot % SJ_WORD_BITS, how->unit_slots };
+        *group =
+            (struct sj_group){ bits, first_slot / SJ_WORD_BITS, first_slot % SJ_WORD_BITS, how->unit_slots, false };
         slab->cursor = (uint16_t)index;
         if (count >= how->rich_slots)
             break;

@@ -80,6 +80,7 @@ struct sj_slab {
     uint16_t opened;      /* groups that have been opened */
     uint16_t cursor;      /* the unit the next search begins at: the one longest without a take */
     bool clean_start;     /* its pages were zero when it was opened */
+    uint32_t *left_at;    /* of each unit: slots its heap had taken of the class when it took this one; 0: not yet */
     uint64_t idle_ms;     /* since when it has been kept although it is empty, if it is */
 
     SJ_CACHE_ALIGNED struct sj_word planes[];
@@ -105,6 +106,7 @@ struct sj_group {
     unsigned word_index;
     unsigned first_slot; /* of the neighbours, within the word */
     unsigned slots;      /* how many neighbours these are: a power of two */
+    bool fresh;          /* they were never handed out */
 };
 
 /* How slots are to be taken. */
@@ -120,6 +122,9 @@ struct sj_slab *sj__slab_open(unsigned class_index, void *owner, uint8_t stamp, 
 
 /* Closes a slab that has no live slot; its memory goes back to the runs. */
 void sj__slab_close(struct sj_slab *slab);
+
+/* Forgets when its units were taken: another heap counts from elsewhere. */
+void sj__slab_forget_turns(struct sj_slab *slab);
 
 /* True if no slot is live and no remote bit is set. */
 bool sj__slab_is_idle(const struct sj_slab *slab);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, why, invariants, concurrency: see picks.h.
+ */
+#include "heap/picks.h"
+
+enum { WINDOW_MAX = 16, WORD_SLOTS = 64 };
+
+/* n * log2(n), in 1/256 bit. */
+static const uint16_t n_log2_n[WINDOW_MAX + 1] = { 0,    0,    512,  1217,  2048,  2972,  3971,  5031, 6144,
+                                                   7304, 8504, 9742, 11013, 12315, 13646, 15002, 16384 };
+
+/* The slot that a pick gets from one place of the window. */
+static unsigned slot_from(uint64_t bits, unsigned place)
+{
+    unsigned from = sj_lowest_bit(bits) + place;
+    return (sj_lowest_bit(sj_rotate_right(bits, from)) + from) % WORD_SLOTS;
+}
+
+unsigned sj__picks_entropy(uint64_t bits, unsigned window_mask)
+{
+    unsigned places = window_mask + 1; /* a power of two */
+    unsigned sum = 0;                  /* of n log n, n being the places that lead to a slot */
+    uint8_t places_of[WORD_SLOTS] = { 0 };
+    for (unsigned place = 0; place < places; place++) {
+        uint8_t *n = &places_of[slot_from(bits, place)];
+        sum += n_log2_n[*n + 1] - n_log2_n[*n];
+        ++*n;
+    }
+    return sj_highest_bit(places) * SJ_PICKS_UNITS_A_BIT - sum / places;
+}
+
+void sj__picks_note(struct sj_picks *picks, uint64_t bits, unsigned window_mask)
+{
+    if (picks->refills++ % SJ_PICKS_REFILLS_A_SAMPLE != 0)
+        return;
+    uint64_t random = picks->refills; /* no secret: it only has to vary */
+    while (bits != 0) {
+        picks->entropy += sj__picks_entropy(bits, window_mask);
+        picks->sampled++;
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        bits &= ~((uint64_t)1 << slot_from(bits, (unsigned)(random >> 33) & window_mask));
+    }
+}
