@@ -15,6 +15,7 @@
 
 #include "front/fork.h"
 #include "front/next.h"
+#include "front/record.h"
 #include "front/shadow.h"
 #include "front/summary.h"
 #include "heap/adopt.h"
@@ -233,6 +234,7 @@ __attribute__((constructor)) static void start_at_load(void)
         sj__status_amend(SJ_STATE_SHADOWED);
     if (sj__sealed.settings.verbose)
         sj__status_banner();
+    sj__record_start();
 }
 
 __attribute__((destructor)) static void finish_at_exit(void)
@@ -241,4 +243,5 @@ __attribute__((destructor)) static void finish_at_exit(void)
         return;
     sj__adopt_check_at_exit();
     sj__summary_at_exit();
+    sj__record_at_exit();
 }

@@ -67,12 +67,22 @@ void sj__descriptor_write(int fd, const char *text, size_t bytes)
     errno = saved_errno;
 }
 
-int sj__descriptor_open(const char *path)
+static int open_as(const char *path, int flags)
 {
     const int saved_errno = errno;
-    const long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    const long fd = syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOCTTY);
     errno = saved_errno;
     return (int)fd;
+}
+
+int sj__descriptor_open(const char *path)
+{
+    return open_as(path, O_RDONLY);
+}
+
+int sj__descriptor_open_append(const char *path)
+{
+    return open_as(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK);
 }
 
 long sj__descriptor_read(int fd, void *buffer, size_t bytes)

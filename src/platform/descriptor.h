@@ -29,6 +29,9 @@ void sj__descriptor_write(int fd, const char *text, size_t bytes);
 /* Opens for reading, close-on-exec; negative on failure. */
 int sj__descriptor_open(const char *path);
 
+/* Opens a file that exists for appending, close-on-exec; negative on failure. */
+int sj__descriptor_open_append(const char *path);
+
 /* Bytes read, 0 at the end, negative on failure. */
 long sj__descriptor_read(int fd, void *buffer, size_t bytes);
 

@@ -43,6 +43,11 @@ void sj__status_amend(enum sj_status_state state)
     __atomic_store_n(&status.state, (uint32_t)state, __ATOMIC_RELEASE); /* pairs with the read of another process */
 }
 
+const struct sj_status *sj__status_read(void)
+{
+    return &status;
+}
+
 void sj__status_banner(void)
 {
     static const char *const states[] = { "loaded", "on", "disabled", "shadowed", "aside" };

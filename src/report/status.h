@@ -23,4 +23,7 @@ void sj__status_amend(enum sj_status_state state);
 /* One line on fd 2: `scrubjay: on version=0.1.0 build=1a2b... process=12 options=level=2,...`. */
 void sj__status_banner(void);
 
+/* The block; its address never changes. */
+const struct sj_status *sj__status_read(void);
+
 #endif
