@@ -28,6 +28,9 @@ enum {
 int sj__command_run(int argc, char **argv);
 int sj__command_explain(int argc, char **argv);
 int sj__command_verify(int argc, char **argv);
+int sj__command_cost(int argc, char **argv);
+int sj__command_ab(int argc, char **argv);
+int sj__command_bench(int argc, char **argv);
 
 /* Who speaks, for the messages: "scrubjay run"; kept, not copied. */
 void sj__message_start(const char *name);

@@ -48,7 +48,7 @@ for level in 0 1 2; do
 done
 if [ "$missed" = 0 ]; then echo 'The bar of 3 instructions a call is met.'; else echo 'The bar is missed.'; fi
 if [ $# -gt 0 ]; then
-    "$release/bench/runner" --arm "fixed0=$release/fixed-0/libscrubjay.so;SCRUBJAY_OPTIONS=level=0" \
+    "$release/scrubjay" bench --arm "fixed0=$release/fixed-0/libscrubjay.so;SCRUBJAY_OPTIONS=level=0" \
         --arm "level0=$release/libscrubjay.so;SCRUBJAY_OPTIONS=level=0" --out "$release/bench/choice" "$@" || [ $? -lt 3 ]
     cat "$release"/bench/choice/summary-*.md
 fi

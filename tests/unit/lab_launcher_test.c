@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "../../bench/runner/launcher.h"
+#include "../../tools/bench/launcher.h"
 
 enum { FAT_BYTES = 500 << 20, LITTLE_KIB = 20 << 10, REPORT_FD = 9 };
 
@@ -25,7 +25,7 @@ static char launcher_path[4096];
 static bool find_launcher(void)
 {
     const char *build = getenv("SJ_BUILD_DIR");
-    int length = snprintf(launcher_path, sizeof launcher_path, "%s/bench/launcher", build != NULL ? build : ".");
+    int length = snprintf(launcher_path, sizeof launcher_path, "%s/scrubjay-launcher", build != NULL ? build : ".");
     return length > 0 && access(launcher_path, X_OK) == 0;
 }
 

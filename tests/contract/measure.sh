@@ -1,0 +1,237 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# What: `scrubjay bench`, `cost` and `ab` on commands whose truth is known: planted work, equal work, other output, a crash,
+# a run that is too short; what each arm is given and leaves; sessions shown, merged, cut short and gone on with.
+# Why this way: the statistics are tested on simulated sessions (tests/unit/lab_*); this is where real processes are run.
+# The machine may be busy, and that must not decide: planted work is half as much again, and no time is asserted.
+#
+# Usage: tests/contract/measure.sh [PATTERN]; SJ_BUILD_DIR is the build folder (default build/release).
+set -u
+# shellcheck source=../support/cases.sh
+. "$(dirname "$0")/../support/cases.sh"
+scrubjay=$build/scrubjay
+[ -x "$scrubjay" ] || { echo "$scrubjay is missing"; exit 2; }
+calm=(--pressure 1000000 --seed 1)
+
+# bench LIST OPTION...: a session in ./bin of a list; prints the report, returns the exit status.
+mkdir bin
+bench() { timeout 300 "$scrubjay" bench --bin "$work/bin" --file "$work/$1" "${calm[@]}" "${@:2}" 2>progress; }
+
+# status WANTED COMMAND...: complains unless the command ends with one of the statuses of a pattern.
+status()
+{
+    local wanted=$1 got
+    shift
+    "$@" >report
+    got=$?
+    # shellcheck disable=SC2254 # a pattern on purpose
+    case $got in $wanted) ;; *) echo "status $got, not $wanted: $(tail -n 3 report progress)" ;; esac
+}
+
+said() { grep -Eq "$1" report || echo "no \"$1\" in: $(tail -n 8 report)"; }
+unsaid() { if grep -E "$1" report; then echo "which should not be said"; fi; }
+
+cat >busy <<'LIST'
+busy|micro|1|-|awk -v n=$WORK 'BEGIN { for (i = 0; i < n; i++) s += i; print "done" }'
+LIST
+
+planted_work()
+{
+    status 1 bench busy --arm 'one=;WORK=800000' --arm 'more=;WORK=1200000' --pairs 12 --out out
+    said '^busy \| cpu \| one .*\| SLOWER'
+    # 3 arms (the null control is one) twice in each of 6 blocks
+    local rows
+    rows=$(awk -F, '$1 == "busy" && $3 == 0' out/rows.csv | wc -l)
+    [ "$rows" = 36 ] || echo "$rows rows, not 36"
+    [ -s out/cpu-one.md ] || echo "no table in Markdown"
+}
+check planted_work_is_slower planted_work
+
+equal_work() { status '[02]' bench busy --arm 'one=;WORK=800000' --arm 'same=;WORK=800000' --pairs 12 --delta 20; }
+check equal_work_is_not equal_work
+
+cat >bad <<'LIST'
+other|micro|1|-|awk -v n=$WORK 'BEGIN { for (i = 0; i < 1600000; i++) s += i; print n }'
+crash|micro|1|-|awk -v n=$WORK 'BEGIN { for (i = 0; i < 1600000; i++) s += i; if (n == 2) system("kill -9 $PPID") }'
+short|micro|1|-|/bin/true
+absent|micro|1|-|/no/such/program
+ignored|micro,stdout=ignore|1|-|awk -v n=$WORK 'BEGIN { for (i = 0; i < 1600000; i++) s += i; print n }'
+LIST
+bad_work()
+{
+    status 3 bench bad --arm 'one=;WORK=1' --arm 'two=;WORK=2' --pairs 12
+    said '^other \| cpu \|.*INVALID, stdout differs'
+    unsaid '^other  *two  *[0-9]'
+    said '^crash \| cpu \|.*INVALID'
+    said '^short \| cpu \|.*INVALID.*batch'
+    said '^absent \| cpu \|.*INVALID, no such program'
+    unsaid '^ignored \| cpu \|.*INVALID, stdout'
+}
+check what_differs_or_fails_is_invalid bad_work
+
+# Each process writes the size of its environment; the arms of a half block must agree, the halves need not.
+cat >sizes <<'LIST'
+sizes|micro|1|-|cat /proc/self/environ | wc -c >>{dir}/sizes; sleep 0.03
+LIST
+even_environments()
+{
+    status '[0123]' bench sizes --arm 'none=' --arm "long=;A=1;LONGER_NAME=a-longer-value-{seed}" --arm 'mid=;B=22' --pairs 12
+    awk '{ half[int((NR - 1) / 4)] = half[int((NR - 1) / 4)] " " $1 } END { for (h in half) { split(half[h], s, " ");
+        for (i in s) if (s[i] != s[1]) bad = 1; all[s[1]] = 1 } n = 0; for (a in all) n++
+        if (bad) print "the environments of a pair differ in size"; if (n < 2) print "all pairs have one size" }' bin/data/sizes
+}
+check environments_of_a_pair_have_one_size even_environments
+
+# ---- cost and ab
+# An awk of its own: Debian's may be linked with another libc's idea of malloc, and this one allocates.
+cat >task.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+int main(int count, char **words)
+{
+    long turns = count > 1 ? atol(words[1]) : 400000;
+    for (long i = 0; i < turns; i++) {
+        volatile char *block = malloc((size_t)(i % 500 + 1));
+        block[0] = 1;
+        free((void *)block);
+    }
+    const char *options = getenv("SCRUBJAY_OPTIONS");
+    if (count > 2)
+        printf("%s\n", options != NULL ? options : "none");
+    return count > 3 ? 5 : 0;
+}
+C
+$cc -O1 -fno-builtin task.c -o task || exit 2
+
+cost() { timeout 300 "$scrubjay" cost "${calm[@]}" --least 0.001 "$@" 2>progress; }
+ab() { timeout 300 "$scrubjay" ab "${calm[@]}" --least 0.001 "$@" 2>progress; }
+
+ladder()
+{
+    status '[0123]' cost --pairs 12 --out ladder -- ./task
+    said '^task +glibc +[0-9]'
+    for level in $("$scrubjay" explain level | grep -oE '[0-9]( \||\|| |$)' | grep -oE '[0-9]' | sort -u); do
+        grep -q "\"arm\":\"level$level\".*\"processes\":1.*\"options\":\"level=$level," ladder/rows.jsonl ||
+            echo "no row that shows level $level in force"
+    done
+    grep -q '"arm":"level2".*"allocations":[0-9]*[1-9]' ladder/rows.jsonl || echo "no counters"
+    if grep '"arm":"glibc".*"processes"' ladder/rows.jsonl; then echo "glibc's processes claim to be Scrubjay"; fi
+    [ "$(readelf -n "$library" | awk '/Build ID/ { print $3 }')" = \
+        "$(sed -n 's/.*"arm":"level0".*"build_id":"\([0-9a-f]*\)".*/\1/p' ladder/rows.jsonl | sort -u)" ] ||
+        echo "the rows name another build"
+}
+check each_level_proves_that_it_ran ladder
+
+any_status() { status '[012]' cost --pairs 12 --arm 'a=' --arm 'b=' -- ./task 400000 print 5; }
+check a_status_of_its_own_is_no_fault any_status
+
+options_differ()
+{
+    status 3 ab --pairs 12 level=0 level=1 -- ./task 100000 print
+    said '^task: INVALID: stdout differs'
+    status '[012]' ab --pairs 12 --normalise 'sed s/level=.//' level=0 level=1 -- ./task 100000 print
+}
+check a_normaliser_forgives options_differ
+
+one_verdict()
+{
+    cp task fast
+    cat >slow <<'SH'
+#!/bin/sh
+SH
+    status '[012]' ab --pairs 12 "$library" "$library:level=1" -- ./task
+    said '^task: (SAME|FASTER|SLOWER|LEANS|INCONCLUSIVE): B takes '
+    status 64 ab level=0 -- ./task
+    status 64 ab level=0 nonsense=1 -- ./task
+}
+check ab_ends_with_one_verdict one_verdict
+
+not_in_force()
+{
+    $cc -O1 -fno-builtin -static task.c -o still || lacks "no static libc"
+    status 3 cost --pairs 12 -- ./still
+    said 'level0 .*INVALID: the library was not loaded'
+}
+check an_arm_that_did_not_run_is_invalid not_in_force
+
+# 40 pairs, cut off after some; what is there is reported, and the rest follows.
+resumed()
+{
+    timeout -s INT 4 "$scrubjay" cost "${calm[@]}" --pairs 40 --out cut --arm 'a=' --arm 'b=' -- ./task 4000000 >report 2>progress
+    said '^task  *b  *[0-9]'
+    local before
+    before=$(grep -c '"type":"row"' cut/rows.jsonl)
+    [ "$before" -lt 240 ] || echo "it was not cut short"
+    cp -r cut part
+    mkdir elsewhere
+    (cd elsewhere && timeout 300 "$scrubjay" cost --pressure 1000000 --resume ../cut >../report 2>../progress)
+    awk -F'"block":' '/"type":"row"/ && /"warm_up":false/ { split($2, b, ","); n[b[1]]++ }
+        END { for (i = 0; i < 20; i++) if (n[i] < 6) print "block " i " has " n[i] + 0 " rows" }' cut/rows.jsonl
+    status '[012]' "$scrubjay" cost show cut
+    said 'a-copy'
+}
+check a_session_is_cut_short_and_gone_on_with resumed
+
+merged()
+{
+    status '[012]' cost --pairs 12 --out m1 --arm 'a=' --arm 'b=' -- ./task
+    status '[012]' cost --pairs 16 --out m2 --arm 'a=' --arm 'b=' -- ./task
+    status '[012]' "$scrubjay" cost merge --out m3 m1 m2
+    said '^task \| cpu \| a .*/14 \|'
+    status '[012]' "$scrubjay" cost show m3/rows.jsonl
+    said '^task \| cpu \| a .*/14 \|'
+    cp -r m2 m4
+    sed -i '1s/"kernel":"[^"]*"/"kernel":"Plan 9"/' m4/rows.jsonl
+    status 64 "$scrubjay" cost merge m1 m4 2>progress
+    status '[012]' "$scrubjay" cost merge --unlike m1 m4
+    status 64 "$scrubjay" cost merge m1 ladder 2>progress
+}
+check sessions_merge_unless_unlike merged
+
+cat >serve.py <<'PY'
+import os, signal, socket, sys
+listener = socket.socket(socket.AF_UNIX)
+if os.path.exists("socket"):
+    os.unlink("socket")
+listener.bind("socket")
+listener.listen()
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+while True:
+    connection, _ = listener.accept()
+    connection.sendall(repr(sum(len(str(i)) for i in range(20000))).encode())
+    connection.close()
+PY
+cat >ask.py <<'PY'
+import socket
+for _ in range(5):
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect("socket")
+    assert connection.recv(100)
+PY
+server()
+{
+    command -v python3 >/dev/null || lacks "no python3"
+    status '[012]' cost --pairs 12 --out served --arm 'a=' --arm "l=$library;SCRUBJAY_OPTIONS=level=2" \
+        --server 'python3 serve.py' --client 'python3 ask.py'
+    said '^python3  *l  *[0-9]'
+    [ "$(grep -c '"arm":"l".*"processes":[1-9].*"options":"level=2' served/rows.jsonl)" -ge 12 ] || echo "the server was not under it"
+    status 3 cost --pairs 12 --arm 'a=' --server 'python3 serve.py' --client 'exit 3'
+    said 'INVALID: .*client failed with status 3'
+    status 3 cost --pairs 12 --arm 'a=' --server 'sleep 0.1' --client true
+    said 'INVALID: .*the server never listened'
+}
+check a_server_is_measured_while_its_client_runs server
+
+wrong_usage()
+{
+    status 64 cost
+    status 64 cost --nonsense -- true
+    status 64 cost --server true -- true
+    status 64 cost --pairs x -- true
+    status 64 cost --resume "$work/nowhere"
+    status 0 cost --help
+}
+check wrong_usage_is_told wrong_usage
+
+finish

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: see proof.h.
+ *
+ * Why this way: see proof.h.
+ */
+#include "bench/proof.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROOF_COUNTER(member)                      \
+    {                                              \
+#member, offsetof(struct sj_stats, member) \
+    }
+
+static const struct proof_counter {
+    const char *name;
+    size_t offset;
+} PROOF_COUNTERS[] = {
+    PROOF_COUNTER(allocations),
+    PROOF_COUNTER(frees),
+    PROOF_COUNTER(live_bytes),
+    PROOF_COUNTER(freed_bytes),
+    PROOF_COUNTER(scrubbed_at_free),
+    PROOF_COUNTER(scrubbed_at_reuse),
+    PROOF_COUNTER(scrubbed_by_kernel),
+    PROOF_COUNTER(owed_bytes),
+    PROOF_COUNTER(calloc_avoided_bytes),
+    PROOF_COUNTER(remote_frees),
+    PROOF_COUNTER(slabs),
+    PROOF_COUNTER(slab_bytes),
+    PROOF_COUNTER(large_live_blocks),
+    PROOF_COUNTER(large_live_bytes),
+    PROOF_COUNTER(free_held_bytes),
+    PROOF_COUNTER(window_bytes),
+    PROOF_COUNTER(metadata_bytes),
+    PROOF_COUNTER(heaps),
+    PROOF_COUNTER(guards_refused),
+    PROOF_COUNTER(system_calls_refused),
+    PROOF_COUNTER(weak_seeds),
+};
+
+enum { PROOF_COUNTER_COUNT = sizeof PROOF_COUNTERS / sizeof PROOF_COUNTERS[0] };
+
+static uint64_t *proof_counter(struct sj_stats *stats, size_t index)
+{
+    return (uint64_t *)(void *)((char *)stats + PROOF_COUNTERS[index].offset);
+}
+
+const char *bench_counter_name(size_t index)
+{
+    return index < PROOF_COUNTER_COUNT ? PROOF_COUNTERS[index].name : NULL;
+}
+
+uint64_t bench_counter_value(const struct bench_proof *proof, size_t index)
+{
+    struct sj_stats counters = proof->counters;
+    return *proof_counter(&counters, index);
+}
+
+bool bench_proof_reset(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return fd >= 0 && close(fd) == 0;
+}
+
+static void proof_add(struct bench_proof *proof, const struct sj_record *record, struct sj_stats *counters)
+{
+    if (proof->started + proof->ended == 0) {
+        memcpy(proof->build_id, record->build_id, sizeof proof->build_id);
+        memcpy(proof->options, record->options, sizeof proof->options);
+    }
+    if (record->moment == SJ_RECORD_STARTED) {
+        proof->started++;
+        proof->off += record->state != SJ_STATE_ON;
+        return;
+    }
+    proof->ended++;
+    proof->peak_rss_sum_bytes += record->peak_rss_bytes;
+    for (size_t i = 0; i < PROOF_COUNTER_COUNT; i++)
+        *proof_counter(&proof->counters, i) += *proof_counter(counters, i);
+}
+
+void bench_proof_read(const char *path, struct bench_proof *proof)
+{
+    memset(proof, 0, sizeof *proof);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return;
+    struct sj_record record;
+    struct sj_stats counters;
+    while (fread(&record, sizeof record, 1, file) == 1) {
+        if (memcmp(record.magic, SJ_RECORD_MAGIC, sizeof record.magic) != 0 || record.version != SJ_RECORD_VERSION ||
+            record.bytes != sizeof record)
+            break;
+        memset(&counters, 0, sizeof counters);
+        size_t known = record.counters_bytes < sizeof counters ? record.counters_bytes : sizeof counters;
+        if (fread(&counters, 1, known, file) != known ||
+            fseek(file, (long)(record.counters_bytes - known), SEEK_CUR) != 0)
+            break;
+        if (counters.version != SJ_STATS_VERSION)
+            memset(&counters, 0, sizeof counters);
+        proof_add(proof, &record, &counters);
+    }
+    fclose(file);
+}

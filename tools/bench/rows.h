@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: the raw rows on disk, as doc/lab-format.md describes them: rows.jsonl (a line each for the session, each workload's plan, each process) and rows.csv.
+ *
+ * Why this way: written as they come and flushed, so that a session that is cut short has lost nothing.
+ *
+ * Invariants: every number of a report can be computed again from these rows (load.h does); "format" in the first line changes when
+ * a field changes its meaning.
+ *
+ * Concurrency: one thread.
+ */
+#ifndef SJ_BENCH_ROWS_H
+#define SJ_BENCH_ROWS_H
+
+#include "bench/session.h"
+
+/* Opens the files in options->out, if it is given, and writes what the session knows of itself; a session that is gone on
+ * with is appended to. */
+void bench_open_rows(struct bench_session *session, const struct bench_run *floor);
+
+void bench_write_plan(const struct bench_session *session, const struct bench_result *result);
+
+void bench_write_row(const struct bench_session *session, const struct bench_result *result,
+                     const struct bench_row *row);
+
+/* That an arm is out, and why. */
+void bench_write_fault(const struct bench_session *session, const struct bench_result *result, size_t arm);
+
+/* That a workload was not measured, and why, if it was not. */
+void bench_write_refusal(const struct bench_session *session, const struct bench_result *result);
+
+void bench_close_rows(struct bench_session *session);
+
+#endif
