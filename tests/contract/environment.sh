@@ -228,11 +228,53 @@ tiny_address_space()
 {
     local limit
     build_exercise tiny || return
-    for limit in 60000 100000 150000; do
+    for limit in 60000 65536 100000 150000; do
         (ulimit -v "$limit"; LD_PRELOAD=$library timeout 60 ./tiny) || { echo "ulimit -v $limit"; return 1; }
+        (ulimit -d "$limit"; LD_PRELOAD=$library timeout 60 ./tiny) || { echo "ulimit -d $limit"; return 1; }
     done
 }
 check program_in_little_address_space tiny_address_space
+
+# Three quarters of the limit can be had in blocks of any size (guards and granules take the rest), and after a refusal and a free had again in another size.
+sparse_under_limit()
+{
+    local gib
+    cat >sparse.c <<'C'
+#include <errno.h>
+#include <stdlib.h>
+static char *held[1 << 14];
+static size_t fill(size_t limit, size_t each)
+{
+    size_t got = 0;
+    for (char *block; got < limit / each + 1 && (block = calloc(1, each)) != NULL; got++) {
+        held[got] = block;
+        block[each / 2] = 1;
+    }
+    return got;
+}
+int main(int argc, char **argv)
+{
+    size_t limit = strtoull(argv[1], NULL, 10) << 30;
+    (void)argc;
+    for (size_t parts = 16; parts <= 4096; parts *= 4) {
+        size_t got = fill(limit, limit / parts);
+        if (got > parts || errno != ENOMEM)
+            return 2;
+        if (got < parts * 3 / 4)
+            return 3;
+        while (got > 0)
+            free(held[--got]);
+    }
+    return 0;
+}
+C
+    $cc -O1 -fno-builtin -w sparse.c -o sparse || return
+    for gib in 1 4 20 64; do
+        (ulimit -v $((gib << 20)); LD_PRELOAD=$library timeout 60 ./sparse $gib) || echo "ulimit -v of $gib GiB: status $?"
+        (ulimit -d $((gib << 20)); LD_PRELOAD=$library timeout 60 ./sparse $gib) || echo "ulimit -d of $gib GiB: status $?"
+    done
+}
+check sparse_memory_up_to_a_limit sparse_under_limit
 
 out_of_memory()
 {

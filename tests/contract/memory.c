@@ -295,6 +295,32 @@ static void memory_limit__leaves_room_for_records_when_large_blocks_are_freed(vo
     (void)in_child(small_blocks_in_the_room_of_a_large_one);
 }
 
+/* A large block that must be zero takes the pages that are touched, be it fresh or what another one has left. */
+static void large_calloc(void)
+{
+    size_t size = (size_t)512 * MIB;
+    for (int i = 0; i < 4; i++) {
+        long before = resident();
+        char *block = i == 2 ? malloc(size) : calloc(1, size);
+        if (!CHECK(block != NULL))
+            return;
+        CHECK(i == 2 || (block[0] == 0 && block[size / 3] == 0 && block[size - 1] == 0));
+        block[size / 2] = 1;
+        long taken = resident() - before;
+        unit_print("# time %d: %ld KiB\n", i + 1, taken / 1024);
+        CHECK(taken < 4L * MIB);
+        if (i == 2) /* the next one is made of pages full of old bytes */
+            memset(block, 1, (size_t)64 * MIB);
+        free(block);
+    }
+    CHECK(resident() < 64L * MIB);
+}
+
+static void memory_calloc__takes_what_is_touched_only(void)
+{
+    (void)in_child(large_calloc);
+}
+
 /* More than the machine has, a byte here and there: and then fork. */
 static void sparse_beyond_memory(void)
 {
@@ -335,6 +361,7 @@ int main(int argc, char **argv)
     RUN(memory_threads__cost_little_when_idle);
     RUN(memory_consumer__makes_nothing_grow);
     RUN(memory_classes__share_memory_when_sizes_wander);
+    RUN(memory_calloc__takes_what_is_touched_only);
     RUN(memory_sparse__can_be_larger_than_the_machine_and_forks);
     RUN(memory_limit__leaves_room_for_records_when_large_blocks_are_freed);
     return unit_end();
