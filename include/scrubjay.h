@@ -51,6 +51,16 @@ size_t sj_malloc_usable_size(void *block);
 /* Gives free memory back to the system, keeping about `pad` bytes. Returns 1 if anything was given back, else 0. */
 int sj_malloc_trim(size_t pad);
 
+/* Gives free memory back to the system at once: kept large blocks, free runs, empty slabs of the calling thread and of
+ * threads that have ended; with `all` those that other threads keep too. Returns 1 if anything was given back, else 0. */
+int sj_purge(int all);
+
+/* Reads and sets an option by its name, see scrubjay-options(7). If `old` is not NULL the value in force is written there,
+ * NUL-terminated and cut after `old_size` bytes. If `value` is not NULL it comes into force. Returns 0, or -1 with errno
+ * ENOENT (no such option), EPERM (it is fixed when the program starts) or EINVAL (no value of this option). Calls that set
+ * must not run at the same time. Not for signal handlers. */
+int sj_ctl(const char *name, const char *value, char *old, size_t old_size);
+
 /* What the allocator holds. All in bytes unless named otherwise. Exact when no other thread is inside the allocator. */
 struct sj_stats {
     uint32_t version; /* SJ_STATS_VERSION of the library */
@@ -82,8 +92,28 @@ struct sj_stats {
     uint64_t shortest_rest;        /* in slots of the class: at least so many others were handed out before what had been
                                     * freed when its group was used up; UINT64_MAX without a turn */
     uint64_t pick_millibits;       /* random=on: mean entropy of a pick, in 1/1000 bit, over sampled refills */
+
+    /* Free memory that is held for reuse: see doc/release.md. A gap is the time between free and reuse; in the histograms
+     * entry 0 is under 1 ms, entry i from 2^(i-1) ms to under 2^i, and the last one all above. */
+    uint64_t cache_hits;         /* large blocks that came out of the cache of freed ones */
+    uint64_t cache_cold_hits;    /* of them, those whose pages had been given back */
+    uint64_t cache_misses;       /* large blocks that did not */
+    uint64_t cache_evictions;    /* kept blocks that had to go before they were reused */
+    uint64_t cache_kept_blocks;  /* kept now */
+    uint64_t cache_kept_bytes;   /* and what they hold */
+    uint64_t cache_held_byte_ms; /* bytes held, summed over milliseconds */
+    uint64_t run_held_byte_ms;   /* the same of free runs of pages */
+    uint64_t release_passes;     /* of the release clock */
+    uint64_t released_by_age;    /* bytes that it gave back */
+    uint64_t faults_avoided;     /* pages reused while they were held; at most so many faults */
+    uint64_t faults_caused;      /* pages reused after they were given back */
+    uint64_t calls_avoided;      /* system calls for guards, by hits */
+    uint64_t calls_caused;       /* system calls that gave blocks and runs back by age */
+    uint64_t cache_gap_count[24];
+    uint64_t cache_gap_bytes[24];
+    uint64_t run_gap_bytes[24]; /* gaps as far as they were held: a run that was given back is of unknown age */
 };
-#define SJ_STATS_VERSION 2
+#define SJ_STATS_VERSION 3
 
 /* Fills *stats. Returns 0; or -1, with errno ENOTSUP where SCRUBJAY_DISABLE passes all calls on to another allocator,
  * ENOMEM if the library could not start. Takes locks: not for signal handlers. */

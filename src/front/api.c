@@ -13,13 +13,11 @@
 #include "base/checked.h"
 #include "front/api.h"
 #include "front/calls.h"
+#include "front/control.h"
 #include "front/slow.h"
 #include "front/summary.h"
-#include "heap/pass.h"
 #include "platform/pages.h"
 #include "policy/options.h"
-#include "span/large.h"
-#include "span/run.h"
 
 #include <errno.h>
 
@@ -115,20 +113,6 @@ SJ_EXPORT size_t sj_malloc_usable_size(void *block)
     return sj__entry_usable_size(block);
 }
 
-SJ_EXPORT int sj_malloc_trim(size_t pad)
-{
-    int (*next)(size_t) = (int (*)(size_t))sj__entry_next("malloc_trim");
-    if (next != NULL)
-        return next(pad); /* to us it means nothing: what is kept is kept in slabs that are in use anyway */
-    if (!sj__start() || sj__sealed.settings.disable)
-        return 0;
-    enum sj_inside outer =
-        sj__slow_enter((struct sj_asker){ .function = "malloc_trim", .caller = __builtin_return_address(0) });
-    bool given = sj__pass_purge(SJ_PURGE_ALL) > 0;
-    sj__slow_leave(outer);
-    return given;
-}
-
 SJ_EXPORT int sj_stats_read(struct sj_stats *stats)
 {
     if (!sj__start() || sj__sealed.settings.disable) {
@@ -154,5 +138,7 @@ SJ_EXPORT size_t sj_policy_text(char *buffer, size_t size)
             buffer[0] = '\0';
         return 0;
     }
-    return sj__options_print(&sj__sealed.settings, buffer, size);
+    struct sj_settings settings;
+    sj__control_settings(&settings);
+    return sj__options_print(&settings, buffer, size);
 }

@@ -11,6 +11,7 @@
  */
 #include "front/api.h"
 #include "front/calls.h"
+#include "front/control.h"
 #include "front/names.h"
 #include "front/summary.h"
 #include "scrubjay.h"
@@ -44,11 +45,10 @@ SJ_EXPORT int malloc_trim(size_t pad)
     return sj_malloc_trim(pad);
 }
 
-/* Every parameter is accepted; none has a meaning here yet, and none can make the program fail. */
 SJ_EXPORT int mallopt(int parameter, int value)
 {
     int (*next)(int, int) = (int (*)(int, int))sj__entry_next("mallopt");
-    return next != NULL ? next(parameter, value) : 1;
+    return next != NULL ? next(parameter, value) : sj__control_mallopt(parameter, value);
 }
 
 SJ_EXPORT struct mallinfo2 mallinfo2(void)

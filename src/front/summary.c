@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "front/entry.h"
+#include "heap/pass.h"
 #include "heap/stats.h"
 #include "meta/arena.h"
 #include "platform/descriptor.h"
@@ -20,7 +21,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SUMMARY_BYTES = 2048 };
+_Static_assert(sizeof((struct sj_stats *)0)->run_gap_bytes == sizeof((struct sj_hold_books *)0)->gap_bytes,
+               "scrubjay.h");
+
+enum { SUMMARY_BYTES = 8192 };
 
 static void fill_small(struct sj_stats *stats)
 {
@@ -61,9 +65,47 @@ static void add_large(struct sj_stats *stats)
     stats->guards_refused = counts.guards_refused;
     stats->realloc_moved_bytes = counts.moved_bytes;
     stats->realloc_copied_bytes = counts.copied_bytes;
+}
+
+static void add_kept(struct sj_stats *stats)
+{
     struct sj_cache_counts kept;
     sj__cache_read_counts(&kept);
     stats->owed_bytes += kept.owed_bytes;
+    stats->cache_hits = kept.hits;
+    stats->cache_cold_hits = kept.cold_hits;
+    stats->cache_misses = kept.misses;
+    stats->cache_evictions = kept.evictions;
+    stats->cache_kept_blocks = kept.kept_blocks;
+    stats->cache_kept_bytes = kept.warm_bytes;
+    stats->cache_held_byte_ms = kept.books.held_byte_ms;
+    stats->released_by_age = kept.books.aged_bytes;
+    stats->calls_avoided = kept.calls_avoided;
+    stats->calls_caused = kept.books.aged_calls;
+    stats->faults_caused = kept.cold_hit_bytes / sj__page_bytes();
+    memcpy(stats->cache_gap_count, kept.books.gap_count, sizeof stats->cache_gap_count);
+    memcpy(stats->cache_gap_bytes, kept.books.gap_bytes, sizeof stats->cache_gap_bytes);
+    uint64_t hit_bytes = 0;
+    for (unsigned i = 0; i < SJ_GAP_BUCKETS; i++)
+        hit_bytes += kept.books.gap_bytes[i];
+    stats->faults_avoided = (hit_bytes - kept.cold_hit_bytes) / sj__page_bytes();
+}
+
+/* After add_kept. */
+static void add_runs(struct sj_stats *stats, const struct sj_run_bytes *runs)
+{
+    struct sj_pass_counts pass;
+    sj__pass_read_counts(&pass);
+    stats->free_held_bytes = runs->held[SJ_RUN_DIRTY] + runs->held[SJ_RUN_ZERO] + stats->cache_kept_bytes;
+    stats->window_bytes = runs->window;
+    stats->run_held_byte_ms = runs->books.held_byte_ms;
+    stats->release_passes = pass.passes;
+    stats->released_by_age += runs->books.aged_bytes + pass.slab_bytes;
+    stats->calls_caused += runs->books.aged_calls;
+    stats->faults_caused += runs->refaulted / sj__page_bytes();
+    memcpy(stats->run_gap_bytes, runs->books.gap_bytes, sizeof stats->run_gap_bytes);
+    for (unsigned i = 0; i < SJ_GAP_BUCKETS; i++)
+        stats->faults_avoided += runs->books.gap_bytes[i] / sj__page_bytes();
 }
 
 static void add_pages(struct sj_stats *stats)
@@ -74,8 +116,7 @@ static void add_pages(struct sj_stats *stats)
     sj__run_read_bytes(&runs);
     sj__pages_read_counters(&pages);
     sj__arena_bytes(&used_bytes, &mapped_bytes);
-    stats->free_held_bytes = runs.held[SJ_RUN_DIRTY] + runs.held[SJ_RUN_ZERO] + sj__cache_bytes();
-    stats->window_bytes = runs.window;
+    add_runs(stats, &runs);
     stats->metadata_bytes = used_bytes;
     stats->system_calls_refused = pages.refused;
     stats->weak_seeds = sj__entropy_weak_count();
@@ -95,87 +136,184 @@ void sj__summary_fill(struct sj_stats *stats)
     stats->level = sj__sealed.settings.level;
     fill_small(stats);
     add_large(stats);
+    add_kept(stats);
     if (sj__sealed.settings.policy.scrub == SJ_SCRUB_OFF)
         forgo_ledger(stats);
     add_pages(stats);
 }
 
-static void add_field(struct sj_text *text, const char *name, uint64_t value)
+/* ---- The summary, as lines or as one JSON object ---------------------------------------------------------------- */
+
+struct summary {
+    struct sj_text text;
+    bool json;
+    bool has_field; /* in the topic begun last */
+};
+
+static void begin_topic(struct summary *summary, const char *topic)
 {
-    sj__format_char(text, ' ');
-    sj__format_string(text, name);
-    sj__format_char(text, '=');
+    bool first = summary->text.length == 0;
+    summary->has_field = false;
+    if (summary->json) {
+        sj__format_string(&summary->text, first ? "{\"" : "},\"");
+        sj__format_string(&summary->text, topic);
+        sj__format_string(&summary->text, "\":{");
+        return;
+    }
+    sj__format_string(&summary->text, first ? "scrubjay: stats " : "\nscrubjay: stats ");
+    sj__format_string(&summary->text, topic);
+    sj__format_char(&summary->text, ':');
+}
+
+/* `number`, if it is not 0, goes between the two parts of the name. */
+static void add_numbered(struct summary *summary, const char *before, uint64_t number, const char *after,
+                         uint64_t value)
+{
+    struct sj_text *text = &summary->text;
+    if (summary->json)
+        sj__format_string(text, summary->has_field ? ",\"" : "\"");
+    else
+        sj__format_char(text, ' ');
+    sj__format_string(text, before);
+    if (number != 0)
+        sj__format_decimal(text, number);
+    sj__format_string(text, after);
+    sj__format_string(text, summary->json ? "\":" : "=");
     sj__format_decimal(text, value);
+    summary->has_field = true;
 }
 
-static void begin_line(struct sj_text *text, const char *topic)
+static void add_field(struct summary *summary, const char *name, uint64_t value)
 {
-    sj__format_string(text, text->length == 0 ? "scrubjay: stats " : "\nscrubjay: stats ");
-    sj__format_string(text, topic);
-    sj__format_char(text, ':');
+    add_numbered(summary, name, 0, "", value);
 }
 
-static void write_summary(struct sj_text *text)
+static uint64_t mib_s(uint64_t byte_ms)
+{
+    return (byte_ms >> 20) / 1000;
+}
+
+/* The buckets that have anything, by their upper ends; the last one has none. */
+static void add_gaps(struct summary *summary, const char *topic, const uint64_t *buckets)
+{
+    begin_topic(summary, topic);
+    for (unsigned i = 0; i < SJ_GAP_BUCKETS; i++) {
+        if (buckets[i] == 0)
+            continue;
+        if (i + 1 < SJ_GAP_BUCKETS)
+            add_numbered(summary, "under_", (uint64_t)1 << i, "_ms", buckets[i]);
+        else
+            add_field(summary, "longer", buckets[i]);
+    }
+}
+
+/* What another release_ms of 2^(first - 1) ms would have made of the gaps seen: pages reused too late, and memory held. A gap
+ * is taken to be three quarters of its bucket's upper end. */
+static void add_other(struct summary *summary, const struct sj_stats *stats, unsigned first, const char *name)
+{
+    uint64_t late_bytes = 0, byte_ms = 0;
+    uint64_t release_ms = first > 0 ? (uint64_t)1 << (first - 1) : 0;
+    for (unsigned i = 0; i < SJ_GAP_BUCKETS; i++) {
+        uint64_t bytes = stats->cache_gap_bytes[i] + stats->run_gap_bytes[i];
+        uint64_t gap_ms = ((uint64_t)3 << i) / 4;
+        late_bytes += i >= first ? bytes : 0;
+        byte_ms += bytes * (i >= first ? release_ms : gap_ms);
+    }
+    add_numbered(summary, name, release_ms, "_faults", late_bytes / sj__page_bytes());
+    add_numbered(summary, name, release_ms, "_mib_s", mib_s(byte_ms));
+}
+
+static void add_holding(struct summary *summary, const struct sj_stats *stats)
+{
+    begin_topic(summary, "kept_blocks");
+    add_field(summary, "hits", stats->cache_hits);
+    add_field(summary, "cold_hits", stats->cache_cold_hits);
+    add_field(summary, "misses", stats->cache_misses);
+    add_field(summary, "evictions", stats->cache_evictions);
+    add_field(summary, "kept", stats->cache_kept_blocks);
+    add_field(summary, "bytes", stats->cache_kept_bytes);
+    begin_topic(summary, "held");
+    add_field(summary, "blocks_mib_s", mib_s(stats->cache_held_byte_ms));
+    add_field(summary, "runs_mib_s", mib_s(stats->run_held_byte_ms));
+    add_field(summary, "passes", stats->release_passes);
+    add_field(summary, "released_by_age", stats->released_by_age);
+    add_field(summary, "faults_avoided", stats->faults_avoided);
+    add_field(summary, "faults_caused", stats->faults_caused);
+    add_field(summary, "calls_avoided", stats->calls_avoided);
+    add_field(summary, "calls_caused", stats->calls_caused);
+    add_gaps(summary, "gaps_of_blocks", stats->cache_gap_count);
+    add_gaps(summary, "gap_bytes_of_blocks", stats->cache_gap_bytes);
+    add_gaps(summary, "gap_bytes_of_runs", stats->run_gap_bytes);
+    begin_topic(summary, "other_release_ms");
+    add_other(summary, stats, 0, "0");
+    add_other(summary, stats, 8, "");  /* 128 ms */
+    add_other(summary, stats, 11, ""); /* 1024 ms */
+    add_other(summary, stats, 13, ""); /* 4096 ms */
+    add_other(summary, stats, 16, ""); /* 32768 ms */
+}
+
+static void write_summary(struct summary *summary)
 {
     struct sj_stats stats;
     size_t resident_bytes, peak_bytes;
     sj__summary_fill(&stats);
     sj__process_resident(&resident_bytes, &peak_bytes);
 
-    begin_line(text, "process");
-    add_field(text, "pid", sj__process_id());
-    add_field(text, "level", stats.level);
-    add_field(text, "peak_rss_bytes", peak_bytes);
-    begin_line(text, "calls");
-    add_field(text, "allocated", stats.allocations);
-    add_field(text, "freed", stats.frees);
-    add_field(text, "freed_by_other_threads", stats.remote_frees);
-    add_field(text, "checked", stats.frees);
-    add_field(text, "live_bytes", stats.live_bytes);
-    begin_line(text, "scrubbed_bytes");
-    add_field(text, "freed", stats.freed_bytes);
-    add_field(text, "at_free", stats.scrubbed_at_free);
-    add_field(text, "at_reuse", stats.scrubbed_at_reuse);
-    add_field(text, "by_kernel", stats.scrubbed_by_kernel);
-    add_field(text, "owed", stats.owed_bytes);
-    add_field(text, "calloc_avoided", stats.calloc_avoided_bytes);
-    begin_line(text, "memory_bytes");
-    add_field(text, "slabs", stats.slab_bytes);
-    add_field(text, "large", stats.large_live_bytes);
-    add_field(text, "free_held", stats.free_held_bytes);
-    add_field(text, "window", stats.window_bytes);
-    add_field(text, "metadata", stats.metadata_bytes);
-    begin_line(text, "realloc_bytes");
-    add_field(text, "moved", stats.realloc_moved_bytes);
-    add_field(text, "copied", stats.realloc_copied_bytes);
-    begin_line(text, "reuse");
-    add_field(text, "turns", stats.turns);
+    begin_topic(summary, "process");
+    add_field(summary, "pid", sj__process_id());
+    add_field(summary, "level", stats.level);
+    add_field(summary, "peak_rss_bytes", peak_bytes);
+    begin_topic(summary, "calls");
+    add_field(summary, "allocated", stats.allocations);
+    add_field(summary, "freed", stats.frees);
+    add_field(summary, "freed_by_other_threads", stats.remote_frees);
+    add_field(summary, "checked", stats.frees);
+    add_field(summary, "live_bytes", stats.live_bytes);
+    begin_topic(summary, "scrubbed_bytes");
+    add_field(summary, "freed", stats.freed_bytes);
+    add_field(summary, "at_free", stats.scrubbed_at_free);
+    add_field(summary, "at_reuse", stats.scrubbed_at_reuse);
+    add_field(summary, "by_kernel", stats.scrubbed_by_kernel);
+    add_field(summary, "owed", stats.owed_bytes);
+    add_field(summary, "calloc_avoided", stats.calloc_avoided_bytes);
+    begin_topic(summary, "memory_bytes");
+    add_field(summary, "slabs", stats.slab_bytes);
+    add_field(summary, "large", stats.large_live_bytes);
+    add_field(summary, "free_held", stats.free_held_bytes);
+    add_field(summary, "window", stats.window_bytes);
+    add_field(summary, "metadata", stats.metadata_bytes);
+    begin_topic(summary, "realloc_bytes");
+    add_field(summary, "moved", stats.realloc_moved_bytes);
+    add_field(summary, "copied", stats.realloc_copied_bytes);
+    begin_topic(summary, "reuse");
+    add_field(summary, "turns", stats.turns);
     if (stats.turns > 0)
-        add_field(text, "shortest_rest_slots", stats.shortest_rest);
-    add_field(text, "pick_millibits", stats.pick_millibits);
-    begin_line(text, "dropped");
-    add_field(text, "guards_refused", stats.guards_refused);
-    add_field(text, "system_calls_refused", stats.system_calls_refused);
-    add_field(text, "weak_seeds", stats.weak_seeds);
-    sj__format_char(text, '\n');
+        add_field(summary, "shortest_rest_slots", stats.shortest_rest);
+    add_field(summary, "pick_millibits", stats.pick_millibits);
+    begin_topic(summary, "dropped");
+    add_field(summary, "guards_refused", stats.guards_refused);
+    add_field(summary, "system_calls_refused", stats.system_calls_refused);
+    add_field(summary, "weak_seeds", stats.weak_seeds);
+    add_holding(summary, &stats);
+    sj__format_string(&summary->text, summary->json ? "}}\n" : "\n");
 }
 
 void sj__summary_print(void)
 {
     char buffer[SUMMARY_BYTES];
-    struct sj_text text;
-    sj__format_start(&text, buffer, sizeof buffer);
-    write_summary(&text);
-    sj__descriptor_write(STDERR_FILENO, text.start, text.length);
+    struct summary summary = { .json = false };
+    sj__format_start(&summary.text, buffer, sizeof buffer);
+    write_summary(&summary);
+    sj__descriptor_write(STDERR_FILENO, summary.text.start, summary.text.length);
 }
 
 void sj__summary_at_exit(void)
 {
-    if (!sj__sealed.settings.stats)
+    if (sj__sealed.settings.stats == SJ_STATS_OFF)
         return;
     char buffer[SUMMARY_BYTES];
-    struct sj_text text;
-    sj__format_start(&text, buffer, sizeof buffer);
-    write_summary(&text);
-    sj__report_write(text.start, text.length);
+    struct summary summary = { .json = sj__sealed.settings.stats == SJ_STATS_JSON };
+    sj__format_start(&summary.text, buffer, sizeof buffer);
+    write_summary(&summary);
+    sj__report_write(summary.text.start, summary.text.length);
 }

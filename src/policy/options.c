@@ -96,16 +96,16 @@ bool sj__slice_read_bool(struct sj_slice value, uint8_t *result)
     return false;
 }
 
-/* Its values are off and on, so the other words for these are good too. */
+/* Its first values are off and on, so the other words for these are good too. */
 static bool is_switch(const struct sj_option *option)
 {
-    return sj__slice_is((struct sj_slice){ "off|on", 6 }, option->values);
+    return sj__slice_is(choice_word(option->values, 0), "off") && sj__slice_is(choice_word(option->values, 1), "on");
 }
 
 static bool read_choice(const struct sj_option *option, struct sj_slice value, uint8_t *result)
 {
-    if (is_switch(option))
-        return sj__slice_read_bool(value, result);
+    if (is_switch(option) && sj__slice_read_bool(value, result))
+        return true;
     for (unsigned index = 0;; index++) {
         struct sj_slice word = choice_word(option->values, index);
         if (word.length == 0)

@@ -25,6 +25,8 @@ enum sj_guard { SJ_GUARD_OFF, SJ_GUARD_LARGE };
 
 enum sj_foreign { SJ_FOREIGN_REPORT, SJ_FOREIGN_IGNORE };
 
+enum sj_stats_form { SJ_STATS_OFF, SJ_STATS_TEXT, SJ_STATS_JSON };
+
 enum sj_thp { SJ_THP_NEVER, SJ_THP_SYSTEM };
 
 /* The mitigations. */
@@ -53,7 +55,7 @@ struct sj_settings {
     struct sj_policy policy;
     uint8_t level;   /* 0..SJ_LEVEL_MAX: the level the policy started from */
     uint8_t verbose; /* bool: print one banner line at start */
-    uint8_t stats;   /* bool: print a summary on fd 2 at exit */
+    uint8_t stats;   /* enum sj_stats_form: print a summary on fd 2 at exit */
     uint8_t foreign; /* enum sj_foreign: what to do with a pointer that is not ours */
     uint8_t thp;     /* enum sj_thp: transparent huge pages for the program's memory */
     uint8_t disable; /* bool: SCRUBJAY_DISABLE=1 and it may be obeyed */

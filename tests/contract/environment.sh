@@ -404,6 +404,15 @@ disabled()
 }
 check disable_steps_aside disabled
 
+statistics()
+{
+    [ -x /usr/bin/python3 ] || lacks "no python3"
+    SCRUBJAY_OPTIONS=stats=json preloaded /usr/bin/python3 -S -c pass 2>said || return
+    /usr/bin/python3 -c 'import json; s = json.load(open("said")); assert s["calls"]["allocated"] > 0 < s["process"]["pid"], s
+for topic in "kept_blocks", "held", "gaps_of_blocks", "gap_bytes_of_runs", "other_release_ms": s[topic]'
+}
+check statistics_are_json statistics
+
 setuid()
 {
     local said

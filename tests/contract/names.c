@@ -6,6 +6,8 @@
 #include "support/process.h"
 #include "unit/unit.h"
 
+#include "scrubjay.h"
+
 #include <dlfcn.h>
 #include <malloc.h>
 #include <sys/mman.h>
@@ -221,10 +223,76 @@ static void names_malloc_stats__writes_to_stderr(void)
 
 static void names_mallopt__answers_one_for_known_codes(void)
 {
-    CHECK_EQ(mallopt(M_MMAP_THRESHOLD, 1 << 20), 1);
+    static const struct {
+        int code, value;
+        const char *option, *want;
+    } codes[] = {
+        { M_MMAP_THRESHOLD, 1 << 19, "cache_max_entry_bytes", "524288" },
+        { M_TRIM_THRESHOLD, 1 << 20, "hold_max_bytes", "1048576" },
+        { -100, 7, "release_ms", "7" },
+        { -100, -1, "release_ms", "-1" },
+        { -200, 3, "cache_max_count", "3" },
+        { -201, 1 << 18, "cache_max_entry_bytes", "262144" },
+    };
+    char text[64];
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        CHECK_EQ(mallopt(codes[i].code, codes[i].value), 1);
+        CHECK_EQ(sj_ctl(codes[i].option, NULL, text, sizeof text), 0);
+        CHECK(strcmp(text, codes[i].want) == 0);
+    }
     CHECK_EQ(mallopt(M_ARENA_MAX, 2), 1);
-    CHECK_EQ(mallopt(M_TRIM_THRESHOLD, 1 << 20), 1);
+    CHECK_EQ(mallopt(4711, 1), 1);
     free(malloc(2 << 20));
+}
+
+static uint64_t held_bytes(void)
+{
+    struct sj_stats stats;
+    CHECK_EQ(sj_stats_read(&stats), 0);
+    return stats.free_held_bytes;
+}
+
+static void names_mallopt__gives_back_when_asked_to_purge(void)
+{
+    static const int codes[] = { -101, -104, -105 };
+    CHECK_EQ(sj_ctl("release_ms", "-1", NULL, 0), 0);
+    CHECK_EQ(sj_ctl("cache_max_entry_bytes", "1m", NULL, 0), 0);
+    CHECK_EQ(sj_ctl("cache_max_count", "10", NULL, 0), 0);
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        free(memset(malloc(300000), 1, 300000));
+        CHECK(held_bytes() >= 300000);
+        CHECK_EQ(mallopt(codes[i], 0), 1);
+        CHECK_EQ(held_bytes(), 0);
+    }
+    free(memset(malloc(300000), 1, 300000));
+    CHECK_EQ(sj_purge(0), 1);
+    CHECK_EQ(held_bytes(), 0);
+    CHECK_EQ(sj_purge(1), 0);
+}
+
+/* Every option can be read back by its name, and says what the text of all options says. */
+static void names_ctl__reads_every_option_and_sets_what_can_change(void)
+{
+    char policy[1024], value[128], item[256];
+    (void)sj_policy_text(policy, sizeof policy);
+    char *rest = NULL;
+    for (char *at = strtok_r(policy, ",", &rest); at != NULL; at = strtok_r(NULL, ",", &rest)) {
+        char *equals = strchr(at, '=');
+        if (!CHECK(equals != NULL))
+            return;
+        *equals = '\0';
+        CHECK_EQ(sj_ctl(at, NULL, value, sizeof value), 0);
+        CHECK(strcmp(value, equals + 1) == 0);
+    }
+    CHECK_EQ(sj_ctl("release_ms", "250", value, sizeof value), 0);
+    CHECK_EQ(sj_ctl("release_ms", NULL, value, sizeof value), 0);
+    CHECK(strcmp(value, "250") == 0);
+    (void)sj_policy_text(policy, sizeof policy);
+    (void)snprintf(item, sizeof item, ",release_ms=%s,", value);
+    CHECK(strstr(policy, item) != NULL);
+    CHECK(sj_ctl("release_ms", "soon", NULL, 0) == -1 && errno == EINVAL);
+    CHECK(sj_ctl("level", "0", NULL, 0) == -1 && errno == EPERM);
+    CHECK(sj_ctl("bogus", NULL, value, sizeof value) == -1 && errno == ENOENT);
 }
 
 int main(int argc, char **argv)
@@ -238,5 +306,7 @@ int main(int argc, char **argv)
     RUN(names_malloc_trim__gives_memory_back);
     RUN(names_malloc_stats__writes_to_stderr);
     RUN(names_mallopt__answers_one_for_known_codes);
+    RUN(names_mallopt__gives_back_when_asked_to_purge);
+    RUN(names_ctl__reads_every_option_and_sets_what_can_change);
     return unit_end();
 }
