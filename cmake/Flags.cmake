@@ -45,6 +45,21 @@ if(SJ_HAS_BRANCH_PROTECTION AND CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
     target_compile_options(sj_library_flags INTERFACE -mbranch-protection=standard)
 endif()
 
+# Our own code never calls the copy functions we export: see src/base/own_memory.h. Not under a sanitizer.
+add_library(sj_own_memory INTERFACE)
+if(NOT SCRUBJAY_PREFIXED)
+    target_compile_options(sj_own_memory INTERFACE -include ${PROJECT_SOURCE_DIR}/src/base/own_memory.h)
+endif()
+# A copy function must not be made into a call of itself, nor take its own name for the compiler's.
+add_library(sj_copy_flags INTERFACE)
+check_c_compiler_flag(-fno-tree-loop-distribute-patterns SJ_HAS_NO_LOOP_PATTERNS)
+set(SJ_COPY_FLAGS -fno-builtin)
+if(SJ_HAS_NO_LOOP_PATTERNS)
+    list(APPEND SJ_COPY_FLAGS -fno-tree-loop-distribute-patterns)
+endif()
+target_compile_options(sj_copy_flags INTERFACE ${SJ_COPY_FLAGS})
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/base/plain.c PROPERTIES COMPILE_OPTIONS "${SJ_COPY_FLAGS}")
+
 # Programs of ours: the command, and what the tests and benches build.
 add_library(sj_program_flags INTERFACE)
 target_link_libraries(sj_program_flags INTERFACE sj_warnings Threads::Threads)

@@ -6,12 +6,19 @@
 # The standard names are compiled twice: the shared library must load without a C++ runtime and refers to it weakly; out
 # of a static runtime only a strong reference pulls what operator new needs to throw (see src/platform/cxx.h).
 add_library(scrubjay_names OBJECT ${SJ_NAMES_SOURCES} ${SJ_SHARED_SOURCES})
-target_link_libraries(scrubjay_names PRIVATE sj_library_flags)
+target_link_libraries(scrubjay_names PRIVATE sj_library_flags sj_own_memory)
 add_library(scrubjay_names_archive OBJECT ${SJ_NAMES_SOURCES})
-target_link_libraries(scrubjay_names_archive PRIVATE sj_library_flags)
+target_link_libraries(scrubjay_names_archive PRIVATE sj_library_flags sj_own_memory)
 target_compile_definitions(scrubjay_names_archive PRIVATE SJ_CXX_RUNTIME_LINKED)
 
-add_library(scrubjay_shared SHARED $<TARGET_OBJECTS:scrubjay_core> $<TARGET_OBJECTS:scrubjay_names>)
+# The copy functions: the same objects in both, but that printf's are in the shared library only.
+add_library(scrubjay_copies OBJECT ${SJ_COPY_SOURCES})
+target_link_libraries(scrubjay_copies PRIVATE sj_library_flags sj_copy_flags)
+add_library(scrubjay_shared_copies OBJECT ${SJ_SHARED_COPY_SOURCES})
+target_link_libraries(scrubjay_shared_copies PRIVATE sj_library_flags sj_copy_flags)
+
+add_library(scrubjay_shared SHARED $<TARGET_OBJECTS:scrubjay_core> $<TARGET_OBJECTS:scrubjay_names>
+    $<TARGET_OBJECTS:scrubjay_copies> $<TARGET_OBJECTS:scrubjay_shared_copies>)
 set_target_properties(scrubjay_shared PROPERTIES
     OUTPUT_NAME scrubjay
     EXPORT_NAME scrubjay
@@ -28,7 +35,8 @@ target_link_options(scrubjay_shared PRIVATE
     -Wl,--as-needed -Wl,--build-id)
 target_link_libraries(scrubjay_shared PRIVATE sj_library_flags Threads::Threads ${CMAKE_DL_LIBS})
 
-add_library(scrubjay_static STATIC $<TARGET_OBJECTS:scrubjay_core> $<TARGET_OBJECTS:scrubjay_names_archive>)
+add_library(scrubjay_static STATIC $<TARGET_OBJECTS:scrubjay_core> $<TARGET_OBJECTS:scrubjay_names_archive>
+    $<TARGET_OBJECTS:scrubjay_copies>)
 set_target_properties(scrubjay_static PROPERTIES
     OUTPUT_NAME scrubjay
     EXPORT_NAME scrubjay_static

@@ -13,6 +13,7 @@
 #ifndef SJ_FRONT_ENTRY_H
 #define SJ_FRONT_ENTRY_H
 
+#include "front/copies.h"
 #include "policy/policy.h"
 
 struct sj_dispatch {
@@ -34,6 +35,7 @@ union sj_sealed {
         struct sj_dispatch dispatch;
         struct sj_dispatch next; /* SCRUBJAY_DISABLE: the next allocator's, as far as it has them; see front/next.h */
         struct sj_settings settings;
+        struct sj_copies copies;
     };
     char page[SJ_SEALED_BYTES];
 };

@@ -25,6 +25,8 @@
 #include <string.h>
 
 const char sj__names_aligned[] = "memalign"; /* unlike aligned_alloc, never strict about sizes */
+const char sj__names_vsprintf_chk[] = "__vsprintf_chk";
+const char sj__names_vsnprintf_chk[] = "__vsnprintf_chk";
 
 void *pvalloc(size_t size);
 void cfree(void *block);

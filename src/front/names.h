@@ -20,4 +20,8 @@ SJ_HIDDEN void *sj__names_malloc(size_t size);
 /* The name of the libc's function for aligned memory that calls none of its others by their names. */
 extern const char sj__names_aligned[];
 
+/* The names of what fortified programs call for vsprintf and vsnprintf, "" with a libc that has none. */
+extern const char sj__names_vsprintf_chk[];
+extern const char sj__names_vsnprintf_chk[];
+
 #endif

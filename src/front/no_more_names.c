@@ -5,3 +5,5 @@
 #include "front/names.h"
 
 const char sj__names_aligned[] = "aligned_alloc"; /* musl's memalign and posix_memalign call it */
+const char sj__names_vsprintf_chk[] = "";
+const char sj__names_vsnprintf_chk[] = "";

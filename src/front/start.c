@@ -13,6 +13,7 @@
  */
 #include "front/calls.h"
 
+#include "base/plain.h"
 #include "front/fork.h"
 #include "front/next.h"
 #include "front/record.h"
@@ -105,6 +106,12 @@ __attribute__((aligned(SJ_SEALED_BYTES))) union sj_sealed sj__sealed = {
         .free_aligned_sized = start_free_aligned_sized,
         .usable_size = start_usable_size,
     },
+    .copies = {
+        .write_base = SJ_COPIES_NOWHERE,
+        .read_base = SJ_COPIES_NOWHERE,
+        .memmove = sj__plain_move,
+        .memset = sj__plain_set,
+    },
 };
 
 /* ---- The start -------------------------------------------------------------------------------------------------- */
@@ -161,12 +168,20 @@ static bool step_aside(struct sj_settings *settings)
     return false;
 }
 
+/* What is checked about copies is not in the variants. */
+static bool is_of_level(const struct sj_policy *policy, unsigned level)
+{
+    struct sj_policy served = *policy;
+    served.copy = sj__policy_levels[level].copy;
+    return memcmp(&served, &sj__policy_levels[level], sizeof served) == 0;
+}
+
 static const struct sj_dispatch *variant_for(const struct sj_policy *policy)
 {
     static const struct sj_dispatch *const variants[SJ_LEVEL_MAX + 1] = { &sj__variant_level0, &sj__variant_level1,
                                                                           &sj__variant_level2 };
     for (unsigned level = 0; level <= SJ_LEVEL_MAX; level++)
-        if (memcmp(policy, &sj__policy_levels[level], sizeof *policy) == 0)
+        if (is_of_level(policy, level))
             return variants[level];
     return &sj__variant_custom;
 }
@@ -184,6 +199,10 @@ static bool take_place(struct sj_settings *settings)
         return false;
     sj__release_set(&settings->hold);
     sj__sealed.dispatch = *variant_for(&settings->policy);
+    if (settings->policy.copy != SJ_COPY_OFF)
+        sj__sealed.copies.write_base = sj__window_base;
+    if (settings->policy.copy == SJ_COPY_BOTH)
+        sj__sealed.copies.read_base = sj__window_base;
     return true;
 }
 
@@ -197,6 +216,8 @@ static bool start_locked(void)
     bool aside = settings->disable && step_aside(settings);
     if (!aside && !take_place(settings))
         return false;
+    if (&sj__copies_find != NULL)
+        sj__copies_find(&sj__sealed.copies);
     sj__status_publish(aside ? SJ_STATE_DISABLED : SJ_STATE_ON, SJ_VERSION_TEXT, settings);
     if (sj__page_bytes() <= SJ_SEALED_BYTES)
         (void)sj__pages_seal_readonly(&sj__sealed, SJ_SEALED_BYTES); /* refused: it stays writable, and works */

@@ -23,6 +23,9 @@ enum sj_scrub { SJ_SCRUB_OFF, SJ_SCRUB_REUSE, SJ_SCRUB_FREE, SJ_SCRUB_AUTO };
 
 enum sj_guard { SJ_GUARD_OFF, SJ_GUARD_LARGE };
 
+/* In this order: from WRITE on, writes are checked. */
+enum sj_copy { SJ_COPY_OFF, SJ_COPY_WRITE, SJ_COPY_BOTH };
+
 enum sj_foreign { SJ_FOREIGN_REPORT, SJ_FOREIGN_IGNORE };
 
 enum sj_stats_form { SJ_STATS_OFF, SJ_STATS_TEXT, SJ_STATS_JSON };
@@ -38,6 +41,8 @@ struct sj_policy {
     uint8_t sized;             /* bool: the size given to a sized free must match */
     uint8_t fixed_seed;        /* bool: `seed` is the source of all randomness; for tests and measurements only */
     uint16_t scrub_free_bytes; /* scrub=auto: slots up to this size are scrubbed at free, larger ones at reuse */
+    uint8_t copy;              /* enum sj_copy: bounds in the copy functions */
+    uint8_t unused;            /* no padding: policies are compared as bytes */
 };
 
 /* How long free memory is held for reuse, and how much of it. All can change live. */
@@ -69,17 +74,17 @@ enum { SJ_LEVEL_MAX = 2, SJ_LEVEL_DEFAULT = 2 };
 #define SJ_POLICY_LEVEL_0                                                                              \
     {                                                                                                  \
         .random = 0, .delay = SJ_DELAY_LIFO, .scrub = SJ_SCRUB_OFF, .guard = SJ_GUARD_OFF, .sized = 0, \
-        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT                               \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_OFF          \
     }
 #define SJ_POLICY_LEVEL_1                                                                               \
     {                                                                                                   \
         .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_OFF, .guard = SJ_GUARD_LARGE, .sized = 1, \
-        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT                                \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_OFF           \
     }
 #define SJ_POLICY_LEVEL_2                                                                                \
     {                                                                                                    \
         .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_AUTO, .guard = SJ_GUARD_LARGE, .sized = 1, \
-        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT                                 \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_WRITE          \
     }
 
 /* scrub=auto scrubs slots up to this size at free, while their lines are hot. Measured; see doc/adr. */

@@ -60,6 +60,31 @@ one_name()
 }
 check each_name_alone_brings_all_of_ours one_name
 
+# Copies are checked there too, from before main on.
+copies()
+{
+    has_static_libc
+    cat >copies.c <<'TEXT'
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    char *block = malloc(40);
+    size_t fits = strlen(argv[0]) < 30 ? 1 : 0;
+    strcpy(block, fits ? argv[0] : "name");
+    memset(block, 0, argc > 1 ? 400 : 40);
+    return 0;
+}
+TEXT
+    local said
+    $cc -w -fno-builtin -static copies.c -o copies "$archive" -pthread || return
+    ./copies || echo "status $?"
+    said=$(./copies misuse 2>&1)
+    says "$said" 'scrubjay: SJ-011 '
+    says "$said" 'function=memset'
+}
+check copies_are_checked_in_a_static_program copies
+
 disabled()
 {
     has_static_libc

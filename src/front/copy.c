@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, why, invariants, concurrency: see copy.h and copies.h.
+ */
+#include "front/copy.h"
+
+#include "base/plain.h"
+#include "report/report.h"
+
+#include <string.h>
+
+enum { BYTES_A_STEP_SHIFT = 9 }; /* looking at one granule more is nothing beside copying 512 bytes */
+
+void *sj__own_move(void *to, const void *from, size_t bytes)
+{
+    return sj__sealed.copies.memmove(to, from, bytes);
+}
+
+void *sj__own_set(void *to, int byte, size_t bytes)
+{
+    return sj__sealed.copies.memset(to, byte, bytes);
+}
+
+/* Its own granule is always looked at. Free runs and slabs end the walk: a block's inner granules are neither. */
+static size_t room_in_large(const void *pointer, size_t bytes)
+{
+    size_t granule = sj_window_granule(pointer);
+    for (size_t steps = bytes >> BYTES_A_STEP_SHIFT;; steps--, granule--) {
+        struct sj_span *span = sj_window_lookup(granule);
+        uint32_t kind = sj_load_relaxed_u32(&span->kind);
+        if (kind == SJ_SPAN_SLAB || kind == SJ_SPAN_RUN || kind == SJ_SPAN_FRESH)
+            return 0;
+        if (kind == SJ_SPAN_LARGE) {
+            const struct sj_large *large = (const struct sj_large *)(const void *)span;
+            size_t offset = (size_t)((const char *)pointer - large->start);
+            return sj_load_relaxed_u32(&large->live) != 0 && offset < large->usable_bytes ? large->usable_bytes - offset
+                                                                                          : 0;
+        }
+        if (steps == 0)
+            return SJ_COPY_UNBOUNDED;
+        if (granule == 0)
+            return 0;
+    }
+}
+
+size_t sj__copy_room(const void *pointer, size_t bytes)
+{
+    struct sj_span *span = sj_window_lookup(sj_window_granule(pointer));
+    if (sj_load_relaxed_u32(&span->kind) == SJ_SPAN_SLAB)
+        return sj_copy_slot_room((struct sj_slab *)(void *)span, pointer);
+    return room_in_large(pointer, bytes);
+}
+
+static bool is_live(const struct sj_judgement *judgement)
+{
+    if (judgement->slab == NULL)
+        return judgement->large != NULL;
+    const struct sj_word *word = &judgement->slab->planes[judgement->slot_index / SJ_WORD_BITS];
+    return judgement->block != NULL &&
+           (sj_word_read_acquire(&word->live) >> (judgement->slot_index % SJ_WORD_BITS) & 1) != 0;
+}
+
+SJ_COLD static void stop(enum sj_report_id id, const void *pointer, size_t bytes, struct sj_asker asker)
+{
+    struct sj_judgement judgement = sj__judge(pointer);
+    size_t offset = judgement.block != NULL ? (size_t)((const char *)pointer - judgement.block) : 0;
+    struct sj_report_facts facts = {
+        .pointer = pointer,
+        .block = judgement.block,
+        .function = asker.function,
+        .caller = asker.caller,
+        .size_bytes = judgement.usable_bytes,
+        .offset_bytes = offset,
+        .given_bytes = bytes,
+    };
+    if (is_live(&judgement)) {
+        facts.expected_bytes = judgement.usable_bytes - offset;
+        if (facts.expected_bytes >= bytes)
+            return;
+        facts.note = "given: the bytes from ptr on that the copy takes; expected: those that are left in the block";
+        sj__report_misuse(id, &facts);
+    }
+    facts.note = "given: the bytes from ptr on that the copy takes";
+    sj__report_misuse(judgement.verdict == SJ_IS_UNTOUCHED ? SJ_NEVER_ALLOCATED : SJ_USE_AFTER_FREE, &facts);
+}
+
+void sj__copy_check_write(const void *to, size_t bytes, struct sj_asker asker)
+{
+    if (sj_copy_checks_write(to) && sj_unlikely(sj__copy_room(to, bytes) < bytes))
+        stop(SJ_COPY_OVERFLOW, to, bytes, asker);
+}
+
+void sj__copy_check_read(const void *from, size_t bytes, struct sj_asker asker)
+{
+    if (sj_copy_checks_read(from) && sj_unlikely(sj__copy_room(from, bytes) < bytes))
+        stop(SJ_COPY_OVERREAD, from, bytes, asker);
+}
+
+void *sj__copy_move(void *to, const void *from, size_t bytes, struct sj_asker asker)
+{
+    sj__copy_check_write(to, bytes, asker);
+    sj__copy_check_read(from, bytes, asker);
+    return sj__sealed.copies.memmove(to, from, bytes);
+}
+
+void *sj__copy_set(void *to, int byte, size_t bytes, struct sj_asker asker)
+{
+    sj__copy_check_write(to, bytes, asker);
+    return sj__sealed.copies.memset(to, byte, bytes);
+}
+
+size_t sj__copy_length(const char *from, size_t bytes, struct sj_asker asker)
+{
+    size_t room = sj_copy_checks_read(from) ? sj__copy_room(from, 0) : SJ_COPY_UNBOUNDED;
+    if (room >= bytes)
+        return bytes == SJ_COPY_UNBOUNDED ? strlen(from) : strnlen(from, bytes);
+    size_t length = strnlen(from, room);
+    if (length == room) {
+        sj__copy_check_read(from, room + 1, asker);
+        return strnlen(from, bytes);
+    }
+    return length;
+}
+
+size_t sj__copy_wide_length(const wchar_t *from, size_t count, struct sj_asker asker)
+{
+    size_t room = sj_copy_checks_read(from) ? sj__copy_room(from, 0) : SJ_COPY_UNBOUNDED;
+    if (room == SJ_COPY_UNBOUNDED || room / sizeof *from >= count)
+        return count == SJ_COPY_UNBOUNDED ? wcslen(from) : wcsnlen(from, count);
+    size_t length = wcsnlen(from, room / sizeof *from);
+    if (length == room / sizeof *from) {
+        sj__copy_check_read(from, room + 1, asker);
+        return wcsnlen(from, count);
+    }
+    return length;
+}
