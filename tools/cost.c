@@ -44,11 +44,23 @@ static void choose_arms(struct bench_options *options)
 static int show(int argc, char **argv)
 {
     static struct bench_loaded loaded;
-    if (argc != 2)
-        bench_die("usage: scrubjay cost show FILE|DIR");
-    bench_load(&loaded, argv[1]);
+    const char *html = NULL;
+    const char *file = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--html") == 0 && i + 1 < argc)
+            html = argv[++i];
+        else if (argv[i][0] != '-' && file == NULL)
+            file = argv[i];
+        else
+            bench_die("usage: scrubjay cost show FILE|DIR [--html FILE]");
+    }
+    if (file == NULL)
+        bench_die("usage: scrubjay cost show FILE|DIR [--html FILE]");
+    bench_load(&loaded, file);
     bench_claims_judge(&loaded.outcome.claims, &loaded.options, loaded.outcome.results, loaded.outcome.measured);
     bench_engine_report(&loaded.outcome);
+    if (html != NULL)
+        bench_engine_write_page(&loaded.outcome, html);
     return bench_claims_status(&loaded.outcome.claims);
 }
 

@@ -17,6 +17,7 @@
 #include "bench/results.h"
 #include "bench/rows.h"
 #include "bench/text.h"
+#include "page/page.h"
 
 void bench_engine_list(const struct bench_manifest *manifest)
 {
@@ -135,6 +136,25 @@ void bench_engine_write_rows(struct bench_outcome *outcome)
     bench_close_rows(session);
 }
 
+typedef void engine_writer(FILE *out, const struct bench_session *session, const struct bench_claims *claims,
+                           const struct bench_run *floor);
+
+static void engine_write(const struct bench_outcome *outcome, const char *path, engine_writer *writer)
+{
+    FILE *file = fopen(path, "we");
+    if (file == NULL)
+        bench_die("%s: %s", path, strerror(errno));
+    writer(file, &outcome->session, &outcome->claims, &outcome->floor);
+    bool failed = ferror(file) != 0;
+    if (fclose(file) != 0 || failed)
+        bench_die("%s cannot be written whole: %s", path, strerror(errno));
+}
+
+void bench_engine_write_page(const struct bench_outcome *outcome, const char *path)
+{
+    engine_write(outcome, path, page_write);
+}
+
 void bench_engine_report(const struct bench_outcome *outcome)
 {
     const struct bench_session *session = &outcome->session;
@@ -143,11 +163,10 @@ void bench_engine_report(const struct bench_outcome *outcome)
     if (options->out == NULL)
         return;
     char *path = bench_format("%s/report.txt", options->out);
-    FILE *file = fopen(path, "we");
-    if (file == NULL)
-        bench_die("%s: %s", path, strerror(errno));
-    bench_report_text(file, session, &outcome->claims, &outcome->floor);
-    fclose(file);
+    engine_write(outcome, path, bench_report_text);
+    free(path);
+    path = bench_format("%s/report.html", options->out);
+    bench_engine_write_page(outcome, path);
     free(path);
     bench_write_claims(session, &outcome->claims);
     bench_write_markdown(session, &outcome->claims);

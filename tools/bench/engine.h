@@ -30,8 +30,11 @@ void bench_engine_measure(struct bench_outcome *outcome, struct bench_options *o
 /* Writes all rows of a session that was read back into options->out, if it is given. */
 void bench_engine_write_rows(struct bench_outcome *outcome);
 
-/* Prints the report, and writes it with claims and tables into options->out. */
+/* Prints the report, and writes it with claims, tables and the page report.html into options->out. */
 void bench_engine_report(const struct bench_outcome *outcome);
+
+/* Writes the page to this file. */
+void bench_engine_write_page(const struct bench_outcome *outcome, const char *path);
 
 /* The exit status, by the CPU claims. */
 int bench_engine_status(const struct bench_outcome *outcome);

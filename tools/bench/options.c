@@ -108,7 +108,7 @@ static const char OPTIONS_COST[] =
     "usage: scrubjay cost [OPTION...] -- COMMAND [ARGUMENT...]\n"
     "       scrubjay cost [OPTION...] --server CMD --client CMD\n"
     "       scrubjay cost [OPTION...] -f FILE\n"
-    "       scrubjay cost show FILE|DIR\n"
+    "       scrubjay cost show FILE|DIR [--html FILE]\n"
     "       scrubjay cost merge [--unlike] [--out DIR] DIR...\n"
     "\n"
     "Runs the command under the C library's allocator and under each level, in blocks of random mirrored order, and\n"
