@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# What: curves.sh BIN REPEATS NAME=LIBRARY...: the cost curves of several allocators, as CSV on standard output: how the time
-# of an operation and the memory held for each byte asked change with the live heap, the threads and the size of a block.
-# NAME= (nothing after it) is the C library. Takes some minutes an allocator; QUICK=1 leaves out what is over 1 GiB.
+# What: curves.sh BIN REPEATS NAME=LIBRARY[;VARIABLE=VALUE]...: the cost curves of several allocators, as CSV on standard
+# output: how the time of an operation and the memory held for each byte asked change with the live heap, the threads and
+# the size of a block. NAME= (nothing after it) is the C library. Needs 10 GiB of memory and about half a minute an allocator
+# and repeat; QUICK=1 leaves out what is over 1 GiB.
 # Why this way: each point is a process of its own, and the allocators take turns at each point, so that a change of the
 # machine's speed falls on all of them.
 
 set -eu
 
-[ "$#" -ge 3 ] || { sed -n '4,6s/^# //p' "$0" >&2; exit 64; }
+[ "$#" -ge 3 ] || { sed -n '4,7s/^# //p' "$0" >&2; exit 64; }
 bin=$1
 repeats=$2
 shift 2
@@ -39,7 +40,11 @@ points | while read -r sweep live threads size; do
     for repeat in $(seq "$repeats"); do
         for arm in "$@"; do
             : >"$result"
-            LD_PRELOAD=${arm#*=} "$bin/curve" "$live" "$threads" "$size" "$result" >/dev/null </dev/null || true
+            library=${arm#*=}
+            variable=${library#*;}
+            if [ "$variable" = "$library" ]; then variable=SCRUBJAY_OPTIONS=; fi
+            env LD_PRELOAD="${library%%;*}" "$variable" "$bin/curve" "$live" "$threads" "$size" "$result" \
+                >/dev/null </dev/null || true
             echo "$sweep,$live,$threads,$size,$repeat,${arm%%=*},$(values "$result")"
         done
     done
