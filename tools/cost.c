@@ -8,6 +8,7 @@
  *
  * Concurrency: one thread.
  */
+#include "bench/budget.h"
 #include "bench/engine.h"
 #include "bench/load.h"
 #include "bench/peers.h"
@@ -117,6 +118,8 @@ int sj__command_cost(int argc, char **argv)
         bench_engine_list(&manifest);
         return 0;
     }
+    if (options.budget != NULL)
+        return bench_budget_find(&options, &manifest);
     choose_arms(&options);
     bench_options_find_bases(&options);
     bench_engine_measure(&outcome, &options, &manifest);

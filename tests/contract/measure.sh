@@ -223,6 +223,27 @@ server()
 }
 check a_server_is_measured_while_its_client_runs server
 
+budgets()
+{
+    status 0 cost --pairs 12 --budget cpu=90000%,rss=90000%,wall=90000% --out fits -- ./task
+    said '^options: +level=[0-9]'
+    said '^ +Environment=LD_PRELOAD=libscrubjay.so SCRUBJAY_OPTIONS=level='
+    said '^ +\[task\]'
+    # What is recommended was measured as it is.
+    local settings
+    settings=$(sed -n 's/^options: *//p' report)
+    case $settings in
+    *,*) grep -q "SCRUBJAY_OPTIONS=$settings\"" fits/set*/rows.jsonl || echo "$settings was not measured" ;;
+    esac
+    status 1 cost --pairs 12 --budget rss=0 -- ./task
+    said '^none fits'
+    status 3 cost --pairs 12 --budget cpu=3% -- ./still
+    said '^cannot tell'
+    status 64 cost --budget cpu -- ./task
+    status 64 cost --budget gpu=3% -- ./task
+}
+check a_budget_is_met_or_refused budgets
+
 wrong_usage()
 {
     status 64 cost

@@ -113,6 +113,7 @@ void bench_engine_measure(struct bench_outcome *outcome, struct bench_options *o
     while (outcome->measured < manifest->count && !bench_interrupted())
         outcome->measured += engine_measure_one(outcome, manifest, outcome->measured) ? 1 : 0;
     bench_close_rows(session);
+    (void)bench_machine_place(&outcome->machine, UINT16_MAX); /* where we were before */
     bench_arms_remove_copies(&options->arms);
     (void)unlink(session->record);
     (void)rmdir(scratch);

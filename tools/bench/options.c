@@ -77,6 +77,8 @@ static const struct options_row {
     [OPTION_PAIRS] = { "pairs", "N", OPTIONS_ALL, "pairs a command, instead of as many as the budget allows" },
     [OPTION_SEQUENTIAL] = { "sequential", NULL, OPTIONS_ALL,
                             "stop when the sign test's e-value reaches 20 for every arm" },
+    [OPTION_BUDGET] = { "budget", "cpu=N%,rss=N%", BENCH_COST,
+                        "find the strongest policy that costs no more than this" },
     [OPTION_FILE] = { "file", "FILE", OPTIONS_ALL,
                       "list of commands, name|kind|threads|prepare|command a line; also -f" },
     [OPTION_SERVER] = { "server", "CMD", OPTIONS_JOB, "measure this server while --client runs" },

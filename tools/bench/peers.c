@@ -172,3 +172,12 @@ size_t bench_add_single_options(struct bench_options *options, unsigned level, b
     }
     return added;
 }
+
+unsigned bench_option_gain(const char *assignment, unsigned level, size_t *option)
+{
+    size_t length = strcspn(assignment, "=");
+    char own[PEERS_VALUE_BYTES];
+    *option = (size_t)(sj__options_find(assignment, length) - sj__options_table);
+    sj__option_at_level(*option, level, own, sizeof own);
+    return peers_strength(*option, assignment + length + 1) - peers_strength(*option, own);
+}

@@ -33,4 +33,7 @@ void bench_add_levels(struct bench_options *options, const char *prefix);
  * than the level, if `stronger`. Returns their number. */
 size_t bench_add_single_options(struct bench_options *options, unsigned level, bool stronger);
 
+/* How much more "option=value" protects than the level does, and which option of the table that is. */
+unsigned bench_option_gain(const char *assignment, unsigned level, size_t *option);
+
 #endif

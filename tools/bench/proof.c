@@ -40,6 +40,9 @@ static const struct proof_counter {
     PROOF_COUNTER(guards_refused),
     PROOF_COUNTER(system_calls_refused),
     PROOF_COUNTER(weak_seeds),
+    PROOF_COUNTER(realloc_moved_bytes),
+    PROOF_COUNTER(realloc_copied_bytes),
+    PROOF_COUNTER(turns),
 };
 
 enum { PROOF_COUNTER_COUNT = sizeof PROOF_COUNTERS / sizeof PROOF_COUNTERS[0] };

@@ -32,7 +32,7 @@ bool bench_proof_reset(const char *path);
 
 void bench_proof_read(const char *path, struct bench_proof *proof);
 
-/* The members of struct sj_stats by name, for rows; NULL behind the last one. */
+/* The members of struct sj_stats that add up over processes, by name, for rows; NULL behind the last one. */
 const char *bench_counter_name(size_t index);
 uint64_t bench_counter_value(const struct bench_proof *proof, size_t index);
 
