@@ -49,8 +49,10 @@ function write_table(    s, p, a, line, key)
             }
             print line >table
         }
-        if (s < 3) print "" >table
+        print "" >table
     }
+    key = "threads" SUBSEP 1 SUBSEP arms[1]
+    print "Repeats a point: " count[key] "." >table
 }
 
 # The place of a value on a logarithmic axis of `length_px`.
