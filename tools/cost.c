@@ -14,6 +14,7 @@
 #include "bench/peers.h"
 #include "bench/text.h"
 #include "command.h"
+#include "cost.h"
 #include "policy/policy.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void choose_arms(struct bench_options *options)
+static void add_usual_arms(struct bench_options *options)
 {
     if (options->base_level > SJ_LEVEL_MAX)
         bench_die("--base-level takes a number from 0 to %d", SJ_LEVEL_MAX);
@@ -40,6 +41,12 @@ static void choose_arms(struct bench_options *options)
         return;
     options->base_names[options->base_count++] = "glibc";
     options->base_names[options->base_count++] = bench_format("level%u", options->base_level);
+}
+
+void sj__cost_choose_arms(struct bench_options *options)
+{
+    add_usual_arms(options);
+    bench_options_find_bases(options);
 }
 
 static int show(int argc, char **argv)
@@ -112,6 +119,11 @@ int sj__command_cost(int argc, char **argv)
         return show(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "merge") == 0)
         return merge(argc - 1, argv + 1);
+    if (argc > 1 && (strcmp(argv[1], "plan") == 0 || strcmp(argv[1], "run-block") == 0)) {
+        bool plan = strcmp(argv[1], "plan") == 0;
+        argv[1] = argv[0];
+        return plan ? sj__cost_plan(argc - 1, argv + 1) : sj__cost_run_block(argc - 1, argv + 1);
+    }
     read_options(&options, argc, argv);
     bench_engine_read_jobs(&options, &manifest);
     if (options.list) {
@@ -120,8 +132,7 @@ int sj__command_cost(int argc, char **argv)
     }
     if (options.budget != NULL)
         return bench_budget_find(&options, &manifest);
-    choose_arms(&options);
-    bench_options_find_bases(&options);
+    sj__cost_choose_arms(&options);
     bench_engine_measure(&outcome, &options, &manifest);
     bench_engine_report(&outcome);
     return bench_engine_status(&outcome);

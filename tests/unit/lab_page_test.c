@@ -56,7 +56,7 @@ static void add_rows(void)
 
 static void make_session(void)
 {
-    options = (struct bench_options){ .command = bench_format("scrubjay cost -- %s", hostile),
+    options = (struct bench_options){ .command = bench_format("scrubjay cost --seed 42 -- %s", hostile),
                                       .base_count = 1,
                                       .delta_time = 0.01,
                                       .delta_memory = 0.02,

@@ -111,6 +111,8 @@ static const char OPTIONS_COST[] =
     "       scrubjay cost [OPTION...] --server CMD --client CMD\n"
     "       scrubjay cost [OPTION...] -f FILE\n"
     "       scrubjay cost show FILE|DIR [--html FILE]\n"
+    "       scrubjay cost plan [--cluster slurm] [OPTION...] -- COMMAND [ARGUMENT...]\n"
+    "       scrubjay cost run-block --plan FILE --index N [--out DIR]\n"
     "       scrubjay cost merge [--unlike] [--out DIR] DIR...\n"
     "\n"
     "Runs the command under the C library's allocator and under each level, in blocks of random mirrored order, and\n"

@@ -181,7 +181,7 @@ static void page_how(FILE *out, const struct page_view *view)
         "primary, the rest exploratory",
         100 * options->delta_time, 100 * options->delta_memory, 100 * options->confidence);
     fputs("</dd></dl>\n<p>To repeat it:</p>\n<pre><code>", out);
-    page_print(out, "%s --seed %llu", options->command, (unsigned long long)options->seed);
+    page_escape(out, options->command);
     fputs("</code></pre></section>\n", out);
     free(machine);
 }
