@@ -51,11 +51,23 @@ bool sj__slow_is_inside(void)
 
 /* ---- Allocation ------------------------------------------------------------------------------------------------- */
 
+/* Memory is short: all that is free goes back. True if that was anything. */
+static bool make_room(void)
+{
+    enum sj_inside inside = sj__heap_inside;
+    sj__heap_inside = SJ_INSIDE_SPANS;
+    bool given = sj__pass_purge(SJ_PURGE_ALL) > 0;
+    sj__heap_inside = inside;
+    return given;
+}
+
 static void *slow_large(size_t alignment, size_t size_bytes, bool zero, struct sj_asker asker)
 {
     int saved_errno = errno;
     enum sj_inside outer = sj__slow_enter(asker);
     void *block = sj__large_malloc(policy_in_force(), size_bytes, alignment, zero);
+    if (block == NULL && outer == SJ_OUTSIDE && make_room())
+        block = sj__large_malloc(policy_in_force(), size_bytes, alignment, zero);
     sj__slow_leave(outer);
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
@@ -71,6 +83,11 @@ static void *slow_shared(unsigned class_index, bool zero, struct sj_asker asker)
     return block;
 }
 
+static bool refill(struct sj_heap *heap, unsigned class_index)
+{
+    return heap->bins[class_index].bits != 0 || sj__heap_refill(policy_in_force(), heap, class_index);
+}
+
 /* The calling thread's heap with a slot ready in the class's bin; NULL if there is no memory. */
 static struct sj_heap *ready_heap(unsigned class_index, struct sj_asker asker)
 {
@@ -80,8 +97,7 @@ static struct sj_heap *ready_heap(unsigned class_index, struct sj_asker asker)
     if (attached)
         heap = sj__heap_attach();
     sj__heap_inside = SJ_INSIDE_HEAP;
-    bool ready =
-        heap != NULL && (heap->bins[class_index].bits != 0 || sj__heap_refill(policy_in_force(), heap, class_index));
+    bool ready = heap != NULL && (refill(heap, class_index) || (make_room() && refill(heap, class_index)));
     sj__slow_leave(outer);
     if (attached && heap != NULL)
         sj__heap_arm_exit(heap); /* may allocate, so only now */

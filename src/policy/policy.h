@@ -45,7 +45,7 @@ struct sj_policy {
     uint8_t unused;            /* no padding: policies are compared as bytes */
 };
 
-/* How long free memory is held for reuse, and how much of it. All can change live. */
+/* How long free memory is held for reuse, how much of it, and how much memory there may be in all. All can change live. */
 struct sj_hold {
     int64_t release_ms;             /* free memory goes back to the system at this age; -1: never by time */
     uint64_t release_max_bytes;     /* at most so much in one pass; the rest in the next */
@@ -53,6 +53,7 @@ struct sj_hold {
     uint64_t cache_max_bytes;       /* of freed large blocks kept whole, all together */
     uint64_t cache_max_count;       /* of them, how many */
     uint64_t cache_max_entry_bytes; /* the largest that is kept */
+    uint64_t limit_bytes;           /* of blocks, slabs, free memory held and records, all together; 0: none */
 };
 
 /* The policy and how the process behaves around it. */

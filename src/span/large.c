@@ -158,8 +158,8 @@ static size_t granules_for(size_t bytes)
     return sj_round_up(bytes, SJ_GRANULE_BYTES) >> SJ_GRANULE_SHIFT;
 }
 
-/* Takes granules for a block and decides where in them it starts. */
-static bool take_place(const struct sj_policy *policy, struct sj_large *large, size_t alignment,
+/* Takes granules for a block and decides where in them it starts; `old_granules` it has, and gives once it has moved. */
+static bool take_place(const struct sj_policy *policy, struct sj_large *large, size_t alignment, size_t old_granules,
                        enum sj_run_content *content)
 {
     size_t bytes;
@@ -167,7 +167,7 @@ static bool take_place(const struct sj_policy *policy, struct sj_large *large, s
         bytes > SJ_MAX_REQUEST_BYTES)
         return false;
     large->granules = granules_for(bytes);
-    if (!sj__run_take(large->granules, &large->first_granule, content))
+    if (!sj__run_take_to_move(large->granules, old_granules, &large->first_granule, content))
         return false;
     char *base = granules_start(large);
     uintptr_t start = sj_round_up((uintptr_t)base + tail_bytes(policy), alignment);
@@ -216,8 +216,8 @@ void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t
     large->requested_bytes = size_bytes;
     enum sj_run_content content;
     alignment = alignment > page_bytes ? alignment : page_bytes;
-    if (!take_place(policy, large, alignment, &content) &&
-        (sj__cache_is_empty() || (sj__large_drain(), !take_place(policy, large, alignment, &content)))) {
+    if (!take_place(policy, large, alignment, 0, &content) &&
+        (sj__cache_is_empty() || (sj__large_drain(), !take_place(policy, large, alignment, 0, &content)))) {
         record_put(large);
         return NULL;
     }
@@ -292,7 +292,7 @@ static void keep(const struct sj_policy *policy, struct sj_large *large)
         large->cold = zero_pages(large->start, large->usable_bytes) == SJ_RUN_EMPTY;
     size_t fraction_bytes = sj_load_relaxed_size(&sj__window_limit_bytes) / KEEP_WINDOW_FRACTION;
     size_t allowed_bytes = fraction_bytes > KEEP_MIN_BYTES ? fraction_bytes : KEEP_MIN_BYTES;
-    uint64_t limit_bytes = sj_load_relaxed_u64(&sj__release_limits.cache_bytes);
+    uint64_t limit_bytes = sj__run_is_pressed() ? 0 : sj_load_relaxed_u64(&sj__release_limits.cache_bytes);
     give_up_all(sj__cache_put(large, allowed_bytes < limit_bytes ? allowed_bytes : limit_bytes));
 }
 
@@ -478,9 +478,9 @@ static bool move(const struct sj_policy *policy, struct sj_large *large, size_t 
                                   usable_bytes + usable_bytes / GROWTH_FRACTION / SJ_GRANULE_BYTES * SJ_GRANULE_BYTES };
     enum sj_run_content content;
     size_t page_bytes = sj__page_bytes();
-    if (!take_place(policy, &place, page_bytes, &content)) {
+    if (!take_place(policy, &place, page_bytes, large->granules, &content)) {
         place.usable_bytes = usable_bytes;
-        if (!take_place(policy, &place, page_bytes, &content))
+        if (!take_place(policy, &place, page_bytes, large->granules, &content))
             return false;
     }
     unsigned left;

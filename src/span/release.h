@@ -30,6 +30,8 @@ struct sj_release_limits {
     struct sj_atomic_u64 cache_bytes;
     struct sj_atomic_u64 cache_count;
     struct sj_atomic_u64 cache_entry_bytes;
+    struct sj_atomic_u64 limit_bytes;    /* of all memory; UINT64_MAX: none */
+    struct sj_atomic_u64 pressure_bytes; /* of all memory, from which on nothing free is held; at most limit_bytes */
 };
 extern struct sj_release_limits sj__release_limits;
 
@@ -39,6 +41,9 @@ extern struct sj_atomic_u64 sj__release_due_ms;
 /* Puts limits in force. What is held already is looked at on the next slow path. */
 void sj__release_set(const struct sj_hold *hold);
 void sj__release_get(struct sj_hold *hold);
+
+/* Says what the system allows this process; UINT64_MAX: it does not say. Before sj__release_set. */
+void sj__release_set_allowance(uint64_t bytes);
 
 /* The due time becomes `due_ms`, if that is sooner. */
 void sj__release_lower_due(uint64_t due_ms);

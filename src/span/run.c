@@ -338,6 +338,27 @@ static size_t unmap_locked(void)
     return unmapped_bytes;
 }
 
+/* True if what counts (runs handed out, pages held, records) would be more than a limit with `more_bytes` on top. */
+static bool exceeds_locked(const struct sj_atomic_u64 *limit, size_t more_bytes)
+{
+    uint64_t limit_bytes = sj_load_relaxed_u64(limit);
+    if (limit_bytes == UINT64_MAX)
+        return false;
+    size_t used_bytes, mapped_bytes;
+    sj__arena_bytes(&used_bytes, &mapped_bytes);
+    return bytes_of.taken + held_locked() + used_bytes + more_bytes > limit_bytes;
+}
+
+/* True if as many granules can be handed out under the limit. Pages held are given back first if that or the system's
+ * allowance demands it. */
+static bool make_allowed(size_t granules)
+{
+    size_t bytes = granules << SJ_GRANULE_SHIFT;
+    if (held_locked() > 0 && exceeds_locked(&sj__release_limits.pressure_bytes, bytes))
+        (void)purge_locked();
+    return !exceeds_locked(&sj__release_limits.limit_bytes, bytes);
+}
+
 /* Before a growth that is as large as what free runs hold, those give their pages back: they join, and may do. */
 static bool purge_instead(size_t granules)
 {
@@ -345,33 +366,56 @@ static bool purge_instead(size_t granules)
     return held_bytes > 0 && granules >= held_bytes >> SJ_GRANULE_SHIFT && purge_locked() > 0;
 }
 
-bool sj__run_take(size_t granules, size_t *first_granule, enum sj_run_content *content)
+bool sj__run_take_to_move(size_t granules, size_t old_granules, size_t *first_granule, enum sj_run_content *content)
 {
     sj_assert(granules > 0);
     sj__lock(&runs_lock);
-    bool taken = take_any(granules, first_granule, content) ||
-                 (purge_instead(granules) && take_any(granules, first_granule, content)) ||
-                 (grow(granules) && take_any(granules, first_granule, content)) ||
-                 (purge_locked() > 0 && take_any(granules, first_granule, content)) ||
-                 (unmap_locked() > 0 && (take_any(granules, first_granule, content) ||
-                                         (grow(granules) && take_any(granules, first_granule, content))));
+    bool taken = make_allowed(granules > old_granules ? granules - old_granules : 0) &&
+                 (take_any(granules, first_granule, content) ||
+                  (purge_instead(granules) && take_any(granules, first_granule, content)) ||
+                  (grow(granules) && take_any(granules, first_granule, content)) ||
+                  (purge_locked() > 0 && take_any(granules, first_granule, content)) ||
+                  (unmap_locked() > 0 && (take_any(granules, first_granule, content) ||
+                                          (grow(granules) && take_any(granules, first_granule, content)))));
+    bytes_of.taken += taken ? granules << SJ_GRANULE_SHIFT : 0;
     sj__unlock(&runs_lock);
     return taken;
 }
 
-bool sj__run_take_at(size_t first_granule, size_t granules, enum sj_run_content *content)
+bool sj__run_take(size_t granules, size_t *first_granule, enum sj_run_content *content)
 {
-    bool taken = false;
-    sj__lock(&runs_lock);
-    for (unsigned kind = 0; kind < SJ_RUN_CONTENTS && !taken; kind++) {
+    return sj__run_take_to_move(granules, 0, first_granule, content);
+}
+
+static bool take_exactly(size_t first_granule, size_t granules, enum sj_run_content *content)
+{
+    for (unsigned kind = 0; kind < SJ_RUN_CONTENTS; kind++) {
         struct run *run = neighbour(first_granule, true, (enum sj_run_content)kind);
         if (run != NULL && run->granules >= granules) {
             *content = (enum sj_run_content)kind;
             note_taken(run, granules);
             carve(run, granules);
-            taken = make_mapped(first_granule, granules, content);
+            return make_mapped(first_granule, granules, content);
         }
     }
+    return false;
+}
+
+/* True if nothing but fresh or empty granules lie between `granule` and the window's end. */
+static bool is_at_end(size_t granule)
+{
+    size_t end = bytes_of.window >> SJ_GRANULE_SHIFT;
+    const struct run *run = neighbour(granule, true, SJ_RUN_EMPTY);
+    return granule == end || (run != NULL && granule + run->granules == end);
+}
+
+bool sj__run_take_at(size_t first_granule, size_t granules, enum sj_run_content *content)
+{
+    sj__lock(&runs_lock);
+    bool taken = make_allowed(granules) &&
+                 (take_exactly(first_granule, granules, content) ||
+                  (is_at_end(first_granule) && grow(granules) && take_exactly(first_granule, granules, content)));
+    bytes_of.taken += taken ? granules << SJ_GRANULE_SHIFT : 0;
     sj__unlock(&runs_lock);
     return taken;
 }
@@ -381,7 +425,8 @@ static bool may_hold_locked(size_t more_bytes)
     size_t fraction_bytes = bytes_of.window / HELD_WINDOW_FRACTION;
     size_t allowed_bytes = fraction_bytes > HELD_MIN_BYTES ? fraction_bytes : HELD_MIN_BYTES;
     uint64_t limit_bytes = sj_load_relaxed_u64(&sj__release_limits.hold_bytes);
-    return held_locked() + more_bytes <= (allowed_bytes < limit_bytes ? allowed_bytes : limit_bytes);
+    return held_locked() + more_bytes <= (allowed_bytes < limit_bytes ? allowed_bytes : limit_bytes) &&
+           !exceeds_locked(&sj__release_limits.pressure_bytes, more_bytes);
 }
 
 void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content content)
@@ -392,6 +437,7 @@ void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content con
     sj__lock(&runs_lock);
     uint64_t now_ms = sj__clock_ms();
     sj_books_sum(&bytes_of.books, held_locked(), now_ms);
+    bytes_of.taken -= bytes;
     if (holds_pages(content) && !may_hold_locked(bytes) && empty_pages(first_granule, granules, SJ_RUN_EMPTY)) {
         bytes_of.released += bytes;
         content = SJ_RUN_EMPTY;
@@ -437,6 +483,16 @@ uint64_t sj__run_release_aged(uint64_t before_ms, size_t *budget_bytes)
     uint64_t oldest_ms = oldest != NULL ? oldest->freed_ms : SJ_NEVER_MS;
     sj__unlock(&runs_lock);
     return refused ? sj__clock_ms() + REFUSED_REST_MS : oldest_ms;
+}
+
+bool sj__run_is_pressed(void)
+{
+    if (sj_load_relaxed_u64(&sj__release_limits.pressure_bytes) == UINT64_MAX)
+        return false;
+    sj__lock(&runs_lock);
+    bool pressed = exceeds_locked(&sj__release_limits.pressure_bytes, 0);
+    sj__unlock(&runs_lock);
+    return pressed;
 }
 
 size_t sj__run_purge(void)

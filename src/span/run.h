@@ -36,12 +36,19 @@ enum sj_run_content {
  * entries of the taken granules are the caller's to set. False: the kernel gives no more. */
 bool sj__run_take(size_t granules, size_t *first_granule, enum sj_run_content *content);
 
-/* Takes exactly the granules [first, first + granules) if all of them are one free run's first part. */
+/* The same for a block that moves there from `old_granules`, which it gives then: under the limit only the growth counts. */
+bool sj__run_take_to_move(size_t granules, size_t old_granules, size_t *first_granule, enum sj_run_content *content);
+
+/* Takes exactly the granules [first, first + granules) if all of them are one free run's first part, or that and what the
+ * window grows by. */
 bool sj__run_take_at(size_t first_granule, size_t granules, enum sj_run_content *content);
 
 /* Gives granules back. Their map entries are set to "freed". A run that holds pages is emptied at once while more than
  * the allowed bytes are held. */
 void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content content);
+
+/* True if so much memory is in use that nothing free should be held. */
+bool sj__run_is_pressed(void);
 
 /* Gives all held pages back to the system. Returns the bytes that were given. */
 size_t sj__run_purge(void);
@@ -57,6 +64,7 @@ void *sj__run_record(size_t bytes);
 struct sj_run_bytes {
     size_t held[SJ_RUN_CONTENTS]; /* bytes of free runs by content */
     size_t window;                /* bytes of the window in all */
+    size_t taken;                 /* bytes handed out and not given back */
     uint64_t released;            /* bytes ever given back to the system */
     uint64_t refaulted;           /* bytes taken from empty runs that had been handed out before */
     struct sj_hold_books books;

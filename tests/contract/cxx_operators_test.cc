@@ -8,6 +8,7 @@
 // Invariants: passes with any conforming operators; that the ones tested are Scrubjay's is a check of its own.
 //
 // Concurrency: one test uses threads.
+#include "scrubjay.h"
 #include "unit/unit.h"
 
 #include <algorithm>
@@ -386,6 +387,30 @@ void front_operators__handler_that_frees_memory_lets_new_succeed()
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+// The limit of the option is an end of memory like any other.
+void front_operators__throw_at_limit_bytes()
+{
+    int status = in_child([] {
+        CHECK_EQ(sj_ctl("limit_bytes", "32m", nullptr, 0), 0);
+        for (size_t bytes : { size_t{ 100 } << 20, size_t{ 1000 }, size_t{ 100000 } }) {
+            std::vector<void *> blocks;
+            blocks.reserve(1 << 16);
+            bool failed = false;
+            try {
+                while (blocks.size() < blocks.capacity())
+                    blocks.push_back(::operator new(bytes));
+            } catch (const std::bad_alloc &) {
+                failed = true;
+            }
+            CHECK(failed);
+            CHECK(::operator new(bytes, std::nothrow) == nullptr);
+            for (void *block : blocks)
+                ::operator delete(block);
+        }
+    });
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 // Small blocks until nothing is left, then bad_alloc, caught; and all of it can be freed and had again.
 void front_operators__small_blocks_run_out_cleanly()
 {
@@ -539,6 +564,7 @@ int main(int argc, char **argv)
     RUN(front_operators__what_a_handler_throws_comes_through);
     RUN(front_operators__nothrow_stops_what_a_handler_throws);
     RUN(front_operators__handler_that_frees_memory_lets_new_succeed);
+    RUN(front_operators__throw_at_limit_bytes);
     RUN(front_operators__small_blocks_run_out_cleanly);
     RUN(front_operators__new_expressions_of_arrays_and_wide_types);
     RUN(front_operators__constructor_that_throws_gives_its_memory_back);

@@ -9,7 +9,6 @@
 #include "support/process.h"
 #include "unit/unit.h"
 
-#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -17,17 +16,6 @@
 #include <sys/wait.h>
 
 enum { MIB = 1 << 20 };
-
-static long status_bytes(const char *key)
-{
-    static char text[8192];
-    int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-    ssize_t length = read(file, text, sizeof text - 1);
-    close(file);
-    text[length > 0 ? length : 0] = '\0';
-    const char *line = strstr(text, key);
-    return line != NULL ? strtol(line + strlen(key), NULL, 10) * 1024 : -1;
-}
 
 static long resident(void)
 {

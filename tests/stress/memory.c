@@ -12,11 +12,11 @@
  * Concurrency: producers push and one consumer pops, under a mutex.
  */
 #include "support/calls.h"
+#include "support/process.h"
 #include "unit/unit.h"
 
 #include "platform/pages.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -36,17 +36,6 @@ static struct block *ring[RING];
 static size_t pushed, popped, live_bytes, most_live_bytes;
 static unsigned producing;
 static double until;
-
-static size_t status_bytes(const char *key)
-{
-    static char text[8192];
-    int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-    ssize_t length = read(file, text, sizeof text - 1);
-    close(file);
-    text[length > 0 ? length : 0] = '\0';
-    const char *line = strstr(text, key);
-    return line != NULL ? (size_t)strtoull(line + strlen(key), NULL, 10) * 1024 : 0;
-}
 
 static void in_child(void (*measure)(void))
 {
@@ -141,7 +130,7 @@ static void *produce_in_turn(void *argument)
 static void producers_and_a_consumer(void)
 {
     pthread_t places[PRODUCERS], consumer;
-    size_t base = status_bytes("VmRSS:");
+    size_t base = (size_t)resident_bytes();
     until = unit_now_seconds() + unit_budget_seconds(2) / 2;
     producing = PRODUCERS;
     for (uintptr_t i = 0; i < PRODUCERS; i++)
@@ -150,7 +139,7 @@ static void producers_and_a_consumer(void)
     for (unsigned i = 0; i < PRODUCERS; i++)
         pthread_join(places[i], NULL);
     pthread_join(consumer, NULL);
-    size_t peak = status_bytes("VmHWM:") - base;
+    size_t peak = (size_t)status_bytes("VmHWM:") - base;
     unit_print("# %zu blocks, %zu MiB live at most, %zu MiB resident at most\n", pushed, most_live_bytes / MIB,
                peak / MIB);
     CHECK_EQ(live_bytes, 0);
@@ -214,13 +203,13 @@ static void generations(void)
     for (; done < WARM; done++)
         run_generation(&random);
     uint64_t calls_before = mapping_calls();
-    size_t before = status_bytes("VmRSS:");
+    size_t before = (size_t)resident_bytes();
     while (done < GENERATIONS || unit_now_seconds() < end) {
         run_generation(&random);
         done++;
     }
     uint64_t made = mapping_calls() - calls_before;
-    size_t after = status_bytes("VmRSS:");
+    size_t after = (size_t)resident_bytes();
     unit_print("# generation %u to %u: %llu mappings made or removed; %zu KiB resident, %zu KiB\n", (unsigned)WARM,
                done, (unsigned long long)made, before / 1024, after / 1024);
     CHECK(made <= 100);

@@ -16,6 +16,8 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +31,18 @@ __attribute__((unused)) static long resident_bytes(void)
     if (length <= 0 || sscanf(text, "%ld %ld", &total, &resident) != 2)
         return -1;
     return resident * sysconf(_SC_PAGESIZE);
+}
+
+/* A line of /proc/self/status that is in kB, such as "VmHWM:". */
+__attribute__((unused)) static long status_bytes(const char *key)
+{
+    char text[8192];
+    int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t length = read(file, text, sizeof text - 1);
+    close(file);
+    text[length > 0 ? length : 0] = '\0';
+    const char *line = strstr(text, key);
+    return line != NULL ? strtol(line + strlen(key), NULL, 10) * 1024 : -1;
 }
 
 __attribute__((unused)) static long mappings(void)

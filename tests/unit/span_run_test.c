@@ -374,9 +374,33 @@ static void span_run__refuses_what_is_larger_than_the_window_can_be(void)
     CHECK(!sj__run_take(((size_t)PTRDIFF_MAX) >> SJ_GRANULE_SHIFT, &first, &content));
     CHECK(!sj__run_take_at(1, SIZE_MAX, &content));
     CHECK(!sj__run_take_at(SIZE_MAX, 1, &content));
-    CHECK(!sj__run_take_at(window_granules(), 1, &content));
+    CHECK(!sj__run_take_at(window_granules(), SIZE_MAX >> SJ_GRANULE_SHIFT, &content));
+    CHECK(!sj__run_take_at(window_granules() + 1, 1, &content));
     CHECK_EQ(window_granules(), old_limit);
     check_sums();
+}
+
+/* A block at the window's end grows there, and need not move. */
+static void span_run__grows_the_window_for_a_stretch_at_its_end(void)
+{
+    enum sj_run_content content;
+    enum { GRANULES = 5 };
+    take(window_granules()); /* no free run has as many, so it ends where the window does */
+    size_t first = stretches[stretch_count - 1].first + stretches[stretch_count - 1].granules;
+    if (first != window_granules())
+        SKIP("it does not");
+    REQUIRE(sj__run_take_at(first, GRANULES, &content));
+    CHECK_EQ(content, SJ_RUN_EMPTY);
+    note_taken(first, GRANULES, content);
+    CHECK(window_granules() >= first + GRANULES);
+    check_sums();
+}
+
+static void span_run__counts_what_is_handed_out(void)
+{
+    struct sj_run_bytes bytes;
+    sj__run_read_bytes(&bytes);
+    CHECK_EQ(bytes.taken, taken_granules << SJ_GRANULE_SHIFT);
 }
 
 /* The records of runs come from the arena. When that can't grow, a purge must do with the records it has: it is what a
@@ -423,5 +447,7 @@ int main(int argc, char **argv)
     RUN(span_run__keeps_what_it_cannot_give_back);
     RUN(span_run__holds_no_more_pages_than_allowed);
     RUN(span_run__refuses_what_is_larger_than_the_window_can_be);
+    RUN(span_run__grows_the_window_for_a_stretch_at_its_end);
+    RUN(span_run__counts_what_is_handed_out);
     return unit_end();
 }
