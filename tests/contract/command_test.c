@@ -260,7 +260,7 @@ static void command_explain__knows_every_option_and_report(void)
         CHECK(strncmp(output, id, strlen(id)) == 0);
         CHECK(said("what to do"));
     }
-    CHECK_EQ(shell("%s explain SJ-011 2>&1", command), 2);
+    CHECK_EQ(shell("%s explain SJ-099 2>&1", command), 2);
     CHECK_EQ(shell("%s explain scrubb 2>&1", command), 2);
     CHECK(said("Did you mean `scrubjay explain scrub`?"));
 }
