@@ -28,6 +28,7 @@ enum {
 int sj__command_run(int argc, char **argv);
 int sj__command_explain(int argc, char **argv);
 int sj__command_verify(int argc, char **argv);
+int sj__command_gauntlet(int argc, char **argv);
 int sj__command_cost(int argc, char **argv);
 int sj__command_ab(int argc, char **argv);
 int sj__command_bench(int argc, char **argv);

@@ -25,6 +25,7 @@ static const struct command {
     { "cost", sj__command_cost, "what each level and option costs a program of yours" },
     { "ab", sj__command_ab, "is build or option set B slower than A: one verdict" },
     { "bench", sj__command_bench, "the bundled workloads under every allocator of this machine" },
+    { "gauntlet", sj__command_gauntlet, "attacks on the heap, and which allocator stops them" },
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# What: `scrubjay gauntlet`: that it tells what is stopped from what is not, and that Scrubjay keeps what each level promises.
+# Why this way: a matrix that praises everybody is worth nothing, so an allocator that lets an attack through, and one that alarms
+# for nothing, must be found.
+# shellcheck source=../support/cases.sh
+. "$(dirname "$0")/../support/cases.sh"
+command=$build/scrubjay
+level() { echo "level$1=$library;SCRUBJAY_OPTIONS=level=$1"; }
+
+# only VERDICTS OPTION...: complains about each attack whose verdicts are not among those words.
+only()
+{
+    local verdicts=$1
+    shift
+    "$command" gauntlet "$@" >matrix 2>gauntlet.err || echo "status $?: $(tail -n 1 gauntlet.err)"
+    grep -q ': ' matrix || echo "no attack was run"
+    awk -F'|' -v wanted="$verdicts" 'BEGIN { split(wanted, words, ","); for (i in words) good[words[i]] = 1 }
+        $2 ~ /: / { for (i = 3; i < NF; i++) { gsub(/^ +| +$/, "", $i); if (!($i in good)) print $2 ":" $i } }' matrix
+}
+
+double_frees() { only 'at the act' --runs 2 --filter 'double free: [!r]*' --arm "$(level 0)" --arm "$(level 1)" --arm "$(level 2)"; }
+wrong_frees() { only 'at the act' --runs 2 --filter 'wrong *' --arm "$(level 0)" --arm "$(level 1)" --arm "$(level 2)"; }
+forgeries() { only 'at the act,harmless' --runs 2 --filter 'forgery: *' --arm "$(level 0)" --arm "$(level 1)" --arm "$(level 2)"; }
+sizes() { only 'at the act,harmless' --runs 1 --filter 'size: *' --arm "$(level 0)" --arm "$(level 2)"; }
+old_bytes() { only 'harmless' --runs 2 --filter 'uninitialised read: *' --arm "$(level 2)"; }
+large() { only 'at the act' --runs 2 --filter '*flow: large*' --arm "$(level 1)" --arm "$(level 2)"; }
+copies() { only 'at the act' --runs 2 --filter 'copy: [ms]*' --arm "$(level 2)"; }
+deletes() { only 'at the act' --runs 1 --filter 'mismatch: delete,*' --arm "$(level 1)" --arm "$(level 2)"; }
+check double_frees_are_stopped_at_the_act double_frees
+check wrong_frees_are_stopped_at_the_act wrong_frees
+check forgeries_do_nothing forgeries
+check sizes_do_not_wrap sizes
+check old_bytes_are_gone_on_level_2 old_bytes
+check large_blocks_are_guarded_from_level_1_on large
+check copies_are_stopped_on_level_2 copies
+check deletes_of_other_sizes_are_stopped_from_level_1_on deletes
+
+let_through() { only 'NOT CAUGHT' --runs 1 --filter 'copy: memset' --arm "$(level 0)"; }
+check what_is_let_through_is_said let_through
+
+# An allocator that calls every free a misuse.
+alarming()
+{
+    echo 'void abort(void); void free(void *block) { if (block != 0) abort(); }' >alarm.c
+    $cc -w -fno-builtin -shared -fPIC alarm.c -o alarm.so || return
+    "$command" gauntlet --runs 1 --filter 'double free: small, at once' --arm alarming="$work/alarm.so" >matrix 2>/dev/null
+    [ $? = 1 ] || echo "status $? instead of 1"
+    says "$(cat matrix)" 'FALSE ALARM'
+}
+check false_alarms_are_found alarming
+
+documents()
+{
+    "$command" gauntlet --runs 1 --filter 'copy: memcpy' --arm "$(level 2)" --json m.json --html m.html >/dev/null 2>&1
+    says "$(cat m.json)" '"verdicts":{"level2":"stopped at the act, or the program was told"}'
+    says "$(cat m.html)" '>at the act</td>'
+    says "$("$command" gauntlet --list)" 'double free: raced'
+}
+check documents_have_the_verdicts documents
+
+finish
