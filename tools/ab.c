@@ -10,6 +10,7 @@
  * Concurrency: one thread.
  */
 #include "bench/engine.h"
+#include "bench/layout.h"
 #include "bench/load.h"
 #include "bench/peers.h"
 #include "bench/report.h"
@@ -17,8 +18,11 @@
 #include "command.h"
 #include "library.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { LAYOUTS_LEAST = 3 };
 
 /* PATH, PATH:options or options. A path has a slash before anything else that is special. */
 static void add_side(struct bench_options *options, const char *name, const char *side)
@@ -62,6 +66,92 @@ static void print_verdict(const struct bench_outcome *outcome)
     }
 }
 
+/* What --layouts adds up: a log ratio a layout and workload. */
+struct layouts {
+    double *logs; /* [workload * layouts + layout] */
+    size_t count;
+    bool invalid;
+};
+
+/* Links what both arms preload again, with one seed, into a folder. */
+static void relink(struct bench_arms *arms, const char *folder, uint64_t seed)
+{
+    for (size_t i = 0; i < arms->count; i++) {
+        struct bench_arm *arm = &arms->items[i];
+        if (arm->preload[0] == '\0')
+            continue;
+        char *to = bench_format("%s/%zu.so", folder, i);
+        bench_layout_link(arm->preload, seed, to);
+        arm->preload = to;
+    }
+}
+
+static void take_layout(struct layouts *layouts, const struct bench_outcome *outcome, size_t layout)
+{
+    for (size_t i = 0; i < outcome->claims.count; i++) {
+        const struct bench_claim *claim = &outcome->claims.items[i];
+        if (claim->metric != BENCH_CPU)
+            continue;
+        size_t workload = (size_t)(claim->result - outcome->results);
+        if (claim->fault != NULL || claim->claim.verdict == LAB_INVALID)
+            layouts->invalid = true;
+        else
+            layouts->logs[workload * layouts->count + layout] = claim->claim.head.log_median;
+    }
+}
+
+/* The verdict over layouts: each is one observation. */
+static int judge_layouts(const struct layouts *layouts, const struct bench_options *options,
+                         const struct bench_manifest *manifest)
+{
+    int status = 0;
+    if (layouts->invalid || bench_interrupted()) {
+        puts(layouts->invalid ? "INVALID: see above" : "INCONCLUSIVE: interrupted");
+        return lab_verdict_status(layouts->invalid ? LAB_INVALID : LAB_INCONCLUSIVE);
+    }
+    for (size_t i = 0; i < manifest->count; i++) {
+        struct lab_summary summary =
+            lab_summarise(layouts->logs + i * layouts->count, layouts->count, options->confidence);
+        struct lab_interval logs = { log(summary.interval.low), log(summary.interval.high) };
+        enum lab_verdict verdict = lab_verdict_of(log(summary.ratio), logs, options->delta_time);
+        char *effect = bench_effect_text(log(summary.ratio), logs);
+        printf("%s: %s: B takes %s cpu of A, over %zu layouts\n", manifest->items[i].name, lab_verdict_word(verdict),
+               effect, layouts->count);
+        free(effect);
+        status = lab_worse_status(status, lab_verdict_status(verdict));
+    }
+    return status;
+}
+
+static int run_layouts(struct bench_options *options, struct bench_manifest *manifest)
+{
+    static struct bench_options session;
+    static struct bench_outcome outcome;
+    struct layouts layouts = { .logs = lab_allocate(manifest->count * options->layouts, sizeof *layouts.logs),
+                               .count = options->layouts };
+    if (options->layouts < LAYOUTS_LEAST || options->resume)
+        bench_die("--layouts takes a number from %d on, and cannot be resumed", LAYOUTS_LEAST);
+    char *folder = bench_make_scratch();
+    for (size_t layout = 0; layout < options->layouts && !bench_interrupted(); layout++) {
+        session = *options;
+        session.budget_seconds = options->budget_seconds / (double)options->layouts;
+        session.seed = options->seed + layout;
+        if (options->out != NULL) {
+            session.out = bench_format("%s/layout%zu", options->out, layout);
+            if (!bench_make_directory(session.out))
+                bench_die("cannot make the folder %s", session.out);
+        }
+        relink(&session.arms, folder, session.seed);
+        bench_engine_measure(&outcome, &session, manifest);
+        bench_engine_report(&outcome);
+        putchar('\n');
+        take_layout(&layouts, &outcome, layout);
+    }
+    int status = judge_layouts(&layouts, options, manifest);
+    free(layouts.logs);
+    return status;
+}
+
 int sj__command_ab(int argc, char **argv)
 {
     static struct bench_options options;
@@ -76,6 +166,8 @@ int sj__command_ab(int argc, char **argv)
     add_side(&options, "A", options.words[0]);
     add_side(&options, "B", options.words[1]);
     bench_options_find_bases(&options);
+    if (options.layouts > 0)
+        return run_layouts(&options, &manifest);
     bench_engine_measure(&outcome, &options, &manifest);
     bench_engine_report(&outcome);
     putchar('\n');

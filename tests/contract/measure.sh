@@ -244,6 +244,21 @@ budgets()
 }
 check a_budget_is_met_or_refused budgets
 
+layouts()
+{
+    command -v ninja >/dev/null || lacks "no ninja"
+    [ -e "$build/build.ninja" ] || lacks "not built by ninja"
+    status '[012]' ab --pairs 12 --layouts 3 --out layouts level=0 level=0 -- ./task
+    said '^task: [A-Z]*: B takes .* over 3 layouts$'
+    [ "$(sed -n 's/.*"arm":"A".*"build_id":"\([0-9a-f]*\)".*/\1/p' layouts/*/rows.jsonl | sort -u | wc -l)" = 3 ] ||
+        echo "the links do not differ"
+    cp "$library" alone.so
+    status 64 ab --layouts 3 "$work/alone.so" level=0 -- ./task
+    says "$(cat progress)" 'the objects of'
+    status 64 ab --layouts 2 level=0 level=0 -- ./task
+}
+check layouts_are_linked_again layouts
+
 wrong_usage()
 {
     status 64 cost
@@ -254,5 +269,16 @@ wrong_usage()
     status 0 cost --help
 }
 check wrong_usage_is_told wrong_usage
+
+TMPDIR=$work/tmp
+export TMPDIR
+mkdir tmp
+leaves_nothing()
+{
+    status '[012]' cost --pairs 12 --arm 'a=' -- ./task
+    status 64 ab --layouts 3 "$work/alone.so" level=0 -- ./task
+    ls tmp
+}
+check scratch_files_are_removed leaves_nothing
 
 finish

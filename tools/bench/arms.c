@@ -94,20 +94,6 @@ void bench_arms_prepare(struct bench_arms *arms, size_t base, const char *direct
     }
 }
 
-void bench_arms_remove_copies(const struct bench_arms *arms)
-{
-    for (size_t i = 0; i < arms->count; i++) {
-        char *copy = bench_copy(arms->items[i].preload, strlen(arms->items[i].preload));
-        char *slash = strrchr(copy, '/');
-        if (slash != NULL) {
-            (void)unlink(copy);
-            *slash = '\0';
-            (void)rmdir(copy);
-        }
-        free(copy);
-    }
-}
-
 static size_t arms_most_variables(const struct bench_arms *arms)
 {
     size_t most = 0;

@@ -51,8 +51,6 @@ size_t bench_arms_find(const struct bench_arms *arms, const char *name);
 /* Copies the libraries into directory/NN/ and adds the null control of arm `base`. */
 void bench_arms_prepare(struct bench_arms *arms, size_t base, const char *directory);
 
-void bench_arms_remove_copies(const struct bench_arms *arms);
-
 /* What the arms of a pair share. */
 struct bench_shared {
     const char *home;       /* not used with keep_all */

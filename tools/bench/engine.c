@@ -52,16 +52,6 @@ void bench_engine_read_jobs(struct bench_options *options, struct bench_manifest
     }
 }
 
-/* A folder for the copies of the libraries. */
-static char *engine_make_scratch(void)
-{
-    const char *parent = getenv("TMPDIR");
-    char *scratch = bench_format("%s/scrubjay-XXXXXX", parent != NULL && parent[0] == '/' ? parent : "/tmp");
-    if (mkdtemp(scratch) == NULL)
-        bench_die("%s: %s", scratch, strerror(errno));
-    return scratch;
-}
-
 /* True if the workload yielded something to report. */
 static bool engine_measure_one(struct bench_outcome *outcome, struct bench_manifest *manifest, size_t index)
 {
@@ -98,7 +88,7 @@ void bench_engine_measure(struct bench_outcome *outcome, struct bench_options *o
     bench_watch_signals();
     engine_begin(outcome, options, manifest->count);
     struct bench_session *session = &outcome->session;
-    char *scratch = engine_make_scratch();
+    char *scratch = bench_make_scratch();
     session->record = bench_format("%s/record", scratch);
     bench_arms_prepare(&options->arms, options->bases[0], scratch);
     bench_measure_floor(session, &outcome->floor);
@@ -114,9 +104,6 @@ void bench_engine_measure(struct bench_outcome *outcome, struct bench_options *o
         outcome->measured += engine_measure_one(outcome, manifest, outcome->measured) ? 1 : 0;
     bench_close_rows(session);
     (void)bench_machine_place(&outcome->machine, UINT16_MAX); /* where we were before */
-    bench_arms_remove_copies(&options->arms);
-    (void)unlink(session->record);
-    (void)rmdir(scratch);
     bench_claims_judge(&outcome->claims, options, outcome->results, outcome->measured);
 }
 

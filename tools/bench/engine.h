@@ -4,7 +4,7 @@
  *
  * Why this way: one engine; the commands differ in their arms and in what they print.
  *
- * Invariants: results go to stdout, progress to stderr. Copies and scratch files are gone afterwards.
+ * Invariants: results go to stdout, progress to stderr.
  *
  * Concurrency: one thread; once a session at a time.
  */

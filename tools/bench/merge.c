@@ -135,12 +135,15 @@ static void merge_result(struct bench_loaded *loaded, struct bench_result *resul
 
 void bench_load_merge(struct bench_loaded *loaded, const struct bench_loaded *more, bool unlike)
 {
+    struct bench_result *results = loaded->outcome.results;
+    if (results == NULL || more->outcome.results == NULL)
+        abort(); /* bench_load() has made them */
     merge_check(loaded, more, unlike);
     for (size_t i = 0; i < more->manifest.count; i++) {
         struct bench_result *result = NULL;
         for (size_t k = 0; k < loaded->manifest.count; k++)
             if (strcmp(loaded->manifest.items[k].name, more->manifest.items[i].name) == 0)
-                result = &loaded->outcome.results[k];
+                result = &results[k];
         if (result != NULL) {
             merge_result(loaded, result, &more->outcome.results[i]);
             continue;
@@ -149,8 +152,8 @@ void bench_load_merge(struct bench_loaded *loaded, const struct bench_loaded *mo
             bench_die("more than %d commands", BENCH_WORKLOADS_MAX);
         size_t at = loaded->manifest.count++;
         loaded->manifest.items[at] = more->manifest.items[i];
-        loaded->outcome.results[at] = more->outcome.results[i];
-        loaded->outcome.results[at].workload = &loaded->manifest.items[at];
+        results[at] = more->outcome.results[i];
+        results[at].workload = &loaded->manifest.items[at];
     }
     loaded->outcome.measured = loaded->outcome.wanted = loaded->manifest.count;
 }

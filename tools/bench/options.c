@@ -87,6 +87,7 @@ static const struct options_row {
     [OPTION_STDIN] = { "stdin", "FILE", OPTIONS_JOB, "standard input of the command; default /dev/null" },
     [OPTION_THREADS] = { "threads", "N", OPTIONS_JOB,
                          "of the command; one-threaded ones are pinned; default: found out" },
+    [OPTION_LAYOUTS] = { "layouts", "K", BENCH_AB, "repeat with K shuffled links of the libraries, at least 3" },
     [OPTION_OUT] = { "out", "DIR", OPTIONS_ALL, "write rows.jsonl, rows.csv, claims.jsonl, report.txt, tables" },
     [OPTION_RESUME] = { "resume", "DIR", OPTIONS_JOB, "go on with a session that was interrupted" },
     [OPTION_SEED] = { "seed", "N", OPTIONS_ALL, "of the order, the padding and {seed}; default random, printed" },

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@
 
 #include "bench/progress.h"
 #include "command.h"
+
+enum { TEXT_SCRATCH_MAX = 1024 };
 
 char *bench_format(const char *format, ...)
 {
@@ -170,6 +173,35 @@ bool bench_make_directory(const char *path)
     good = good && (mkdir(partial, 0755) == 0 || errno == EEXIST);
     free(partial);
     return good;
+}
+
+static char *text_scratch[TEXT_SCRATCH_MAX];
+static size_t text_scratch_count;
+
+static int text_remove(const char *path, const struct stat *status, int kind, struct FTW *where)
+{
+    (void)status, (void)kind, (void)where;
+    return remove(path);
+}
+
+static void text_remove_scratch(void)
+{
+    for (size_t i = 0; i < text_scratch_count; i++)
+        (void)nftw(text_scratch[i], text_remove, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+char *bench_make_scratch(void)
+{
+    const char *parent = getenv("TMPDIR");
+    char *scratch = bench_format("%s/scrubjay-XXXXXX", parent != NULL && parent[0] == '/' ? parent : "/tmp");
+    if (mkdtemp(scratch) == NULL)
+        bench_die("%s: %s", scratch, strerror(errno));
+    if (text_scratch_count == 0)
+        (void)atexit(text_remove_scratch);
+    if (text_scratch_count == TEXT_SCRATCH_MAX)
+        bench_die("more than %d folders for scratch files", TEXT_SCRATCH_MAX);
+    text_scratch[text_scratch_count++] = scratch;
+    return scratch;
 }
 
 void bench_json_string(FILE *out, const char *text)

@@ -52,6 +52,9 @@ bool bench_copy_file(const char *from, const char *to);
 /* mkdir -p */
 bool bench_make_directory(const char *path);
 
+/* A new folder for files that the session needs; it is removed with all in it when the program ends. */
+char *bench_make_scratch(void);
+
 /* Writes text as a JSON string, quotes included. */
 void bench_json_string(FILE *out, const char *text);
 
