@@ -214,6 +214,14 @@ static void page_contents(FILE *out, const struct page_view *view)
           out);
 }
 
+static size_t page_measured(const struct bench_claims *claims)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < claims->result_count; i++)
+        count += claims->results[i].refused == NULL;
+    return count;
+}
+
 void page_write(FILE *out, const struct bench_session *session, const struct bench_claims *claims,
                 const struct bench_run *floor)
 {
@@ -230,7 +238,7 @@ void page_write(FILE *out, const struct bench_session *session, const struct ben
     if (only)
         page_lead(out, &view, &claims->results[0]);
     page_contents(out, &view);
-    if (!only) {
+    if (page_measured(claims) > 1) {
         fputs("<section><h2>Over all workloads</h2>\n<div class=\"pictures\">\n", out);
         page_ladder_of_all(out, &view, BENCH_CPU);
         page_ladder_of_all(out, &view, BENCH_RSS);

@@ -33,7 +33,10 @@ double page_scale_place(const struct page_scale *scale, double value)
 static double scale_step(unsigned index)
 {
     static const double digits[] = { 1, 2, 5 };
-    return digits[index % 3] * pow(10, (double)(index / 3));
+    double step = digits[index % 3];
+    for (unsigned decade = index / 3; decade > 0; decade--)
+        step *= 10;
+    return step;
 }
 
 static double scale_apart(const struct page_scale *scale, double left, double right)

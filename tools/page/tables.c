@@ -14,13 +14,16 @@
 #include "bench/text.h"
 #include "page/markup.h"
 
-static void table_begin(FILE *out, const char *label, const char *const *columns, size_t count, size_t words)
+/* The first `words` columns, and the last if `verdict`, are text; the others are numbers. */
+static void table_begin(FILE *out, const char *label, const char *const *columns, size_t count, size_t words,
+                        bool verdict)
 {
     fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", out);
     page_escape(out, label);
     fputs("\"><table><thead><tr>", out);
     for (size_t i = 0; i < count; i++)
-        fprintf(out, "<th scope=\"col\"%s>%s</th>", i >= words ? " class=\"number\"" : "", columns[i]);
+        fprintf(out, "<th scope=\"col\"%s>%s</th>",
+                i >= words && !(verdict && i + 1 == count) ? " class=\"number\"" : "", columns[i]);
     fputs("</tr></thead><tbody>\n", out);
 }
 
@@ -79,7 +82,7 @@ void page_table_effects(FILE *out, const struct page_view *view, size_t base)
         "workload", "metric",          "arm",     "base",   "arm", "effect [interval]",
         "lower",    "null [interval]", "visible", "verdict"
     };
-    table_begin(out, "Effects", columns, sizeof columns / sizeof columns[0], 3);
+    table_begin(out, "Effects", columns, sizeof columns / sizeof columns[0], 3, true);
     for (size_t i = 0; i < view->claims->count; i++) {
         const struct bench_claim *claim = &view->claims->items[i];
         if (claim->base != base || (claim->fault != NULL && claim->metric != BENCH_CPU))
@@ -103,7 +106,7 @@ void page_table_medians(FILE *out, const struct page_view *view)
         int digits;
     } shown[] = { { BENCH_WALL, 3 },   { BENCH_RSS, 0 },          { BENCH_USER, 3 },
                   { BENCH_SYSTEM, 3 }, { BENCH_MAJOR_FAULTS, 0 }, { BENCH_MINOR_FAULTS, 0 } };
-    table_begin(out, "Medians", columns, sizeof columns / sizeof columns[0], 2);
+    table_begin(out, "Medians", columns, sizeof columns / sizeof columns[0], 2, false);
     for (size_t i = 0; i < view->claims->result_count; i++) {
         const struct bench_result *result = &view->claims->results[i];
         for (size_t arm = 0; arm <= view->null; arm++) {
