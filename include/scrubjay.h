@@ -57,7 +57,8 @@ int sj_purge(int all);
 
 /* Reads and sets an option by its name, see scrubjay-options(7). If `old` is not NULL the value in force is written there,
  * NUL-terminated and cut after `old_size` bytes. If `value` is not NULL it comes into force. Returns 0, or -1 with errno
- * ENOENT (no such option), EPERM (it is fixed when the program starts) or EINVAL (no value of this option). Calls that set
+ * ENOENT (no such option), EPERM (it is fixed when the program starts), EINVAL (no value of this option) or EAGAIN (tick: no
+ * thread could be made). Calls that set
  * must not run at the same time. Not for signal handlers. */
 int sj_ctl(const char *name, const char *value, char *old, size_t old_size);
 
@@ -89,9 +90,9 @@ struct sj_stats {
     uint64_t realloc_moved_bytes;  /* large blocks that realloc enlarged elsewhere by moving their pages */
     uint64_t realloc_copied_bytes; /* and by copying their bytes */
     uint64_t turns;                /* delay=run: groups of freed slots that were taken again */
-    uint64_t shortest_rest;        /* in slots of the class: at least so many others were handed out before what had been
+    uint64_t shortest_rest;  /* in slots of the class: at least so many others were handed out before what had been
                                     * freed when its group was used up; UINT64_MAX without a turn */
-    uint64_t pick_millibits;       /* random=on: mean entropy of a pick, in 1/1000 bit, over sampled refills */
+    uint64_t pick_millibits; /* random=on: mean entropy of a pick, in 1/1000 bit, over sampled refills */
 
     /* Free memory that is held for reuse: see doc/release.md. A gap is the time between free and reuse; in the histograms
      * entry 0 is under 1 ms, entry i from 2^(i-1) ms to under 2^i, and the last one all above. */

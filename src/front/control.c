@@ -13,6 +13,7 @@
 
 #include "front/entry.h"
 #include "front/slow.h"
+#include "front/tick.h"
 #include "heap/pass.h"
 #include "policy/parser.h"
 #include "scrubjay.h"
@@ -37,13 +38,15 @@ void sj__control_settings(struct sj_settings *settings)
 {
     *settings = sj__sealed.settings;
     sj__release_get(&settings->hold);
+    settings->tick = sj__tick_is_on();
 }
 
 static bool is_live(const struct sj_option *option)
 {
     size_t offset = option->offset;
-    return offset >= offsetof(struct sj_settings, hold) &&
-           offset < offsetof(struct sj_settings, hold) + sizeof(struct sj_hold);
+    return offset == offsetof(struct sj_settings, tick) ||
+           (offset >= offsetof(struct sj_settings, hold) &&
+            offset < offsetof(struct sj_settings, hold) + sizeof(struct sj_hold));
 }
 
 static int fail(int error)
@@ -68,6 +71,10 @@ SJ_EXPORT int sj_ctl(const char *name, const char *value, char *old, size_t old_
     if (!sj__option_apply(&settings, option, (struct sj_slice){ value, strlen(value) }))
         return fail(EINVAL);
     sj__release_set(&settings.hold);
+    if (settings.tick && !sj__tick_start())
+        return fail(EAGAIN);
+    if (!settings.tick)
+        sj__tick_stop();
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "front/fork.h"
 
 #include "front/slow.h"
+#include "front/tick.h"
 #include "heap/adopt.h"
 #include "heap/pass.h"
 #include "meta/arena.h"
@@ -56,6 +57,7 @@ static void in_parent(void)
 static void in_child(void)
 {
     sj__process_forked();
+    sj__tick_forked();
     release(true);
 }
 

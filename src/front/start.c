@@ -19,6 +19,7 @@
 #include "front/record.h"
 #include "front/shadow.h"
 #include "front/summary.h"
+#include "front/tick.h"
 #include "heap/adopt.h"
 #include "meta/window.h"
 #include "platform/cpu.h"
@@ -255,6 +256,8 @@ __attribute__((constructor)) static void start_at_load(void)
         sj__status_amend(SJ_STATE_SHADOWED);
     if (sj__sealed.settings.verbose)
         sj__status_banner();
+    if (sj__sealed.settings.tick && &sj__tick_can_start == NULL)
+        sj__report_warn("tick not used: it starts by itself in the shared library with glibc only; see sj_ctl", NULL);
     sj__record_start();
 }
 

@@ -22,6 +22,7 @@ static struct sj_lock abandoned_lock = SJ_LOCK_INIT(SJ_RANK_ABANDONED);
 static struct sj_heap *abandoned_first; /* a queue: looked at in turn */
 static struct sj_heap *abandoned_last;
 static struct sj_atomic_u32 abandoned_count;
+static struct sj_atomic_u32 thread_count;
 static struct sj_atomic_ptr all_heaps; /* struct sj_heap * */
 static struct sj_heap *shared_heap;
 static const struct sj_settings *settings_in_force;
@@ -102,6 +103,7 @@ static void on_thread_exit(void *argument)
         return;
     }
     sj__heap_current = &sj__heap_dead;
+    (void)sj_fetch_sub_relaxed_u32(&thread_count, 1);
     sj__thread_block_signals(); /* a handler that allocates would wait for locks held here */
     sj__lock(&heap->lock);
     sj__heap_release_idle(&settings_in_force->policy, heap);
@@ -129,7 +131,13 @@ struct sj_heap *sj__heap_attach(void)
     heap->thread_id = sj__process_thread_id();
     heap->exit_rounds = 0;
     sj__heap_current = heap;
+    (void)sj_fetch_add_relaxed_u32(&thread_count, 1);
     return heap;
+}
+
+uint32_t sj__adopt_threads(void)
+{
+    return sj_load_relaxed_u32(&thread_count);
 }
 
 void sj__heap_arm_exit(struct sj_heap *heap)
@@ -283,6 +291,8 @@ void sj__adopt_unlock_after_fork(bool in_child)
     /* The other threads are gone: their heaps wait for adoption, together with those that already did. */
     abandoned_first = abandoned_last = NULL;
     sj_store_relaxed_u32(&abandoned_count, 0);
+    bool has_heap = sj__heap_current != &sj__heap_none && sj__heap_current != &sj__heap_dead;
+    sj_store_relaxed_u32(&thread_count, has_heap ? 1 : 0);
     for (struct sj_heap *heap = sj__adopt_all_heaps(); heap != NULL; heap = heap->next_of_all) {
         seed_heap(heap);
         heap->thread_id = heap == sj__heap_current ? sj__process_thread_id() : 0;

@@ -28,6 +28,9 @@ struct sj_heap *sj__adopt_shared_heap(void);
 /* The level in force, which a slab is stamped with when it is opened. */
 uint8_t sj__adopt_level(void);
 
+/* Threads that have a heap. */
+uint32_t sj__adopt_threads(void);
+
 /* All heaps there are, linked by next_of_all. */
 struct sj_heap *sj__adopt_all_heaps(void);
 

@@ -23,6 +23,13 @@ bool sj__thread_on_exit(void (*hook)(void *));
 void sj__thread_block_signals(void);
 void sj__thread_let_signals_in(void);
 
+/* Makes a detached thread with all signals blocked that runs `run`. May allocate: not to be called from within the
+ * allocator. False if there can be none. */
+bool sj__thread_spawn(void *(*run)(void *));
+
+/* Sleeps, by no other system call than the locks use. False if that is refused. */
+bool sj__thread_sleep(uint32_t ms);
+
 /* Asks for a call hook(argument) when this thread ends; `argument` is not NULL. */
 void sj__thread_arm_exit(void *argument);
 

@@ -65,6 +65,7 @@ struct sj_settings {
     uint8_t foreign; /* enum sj_foreign: what to do with a pointer that is not ours */
     uint8_t thp;     /* enum sj_thp: transparent huge pages for the program's memory */
     uint8_t disable; /* bool: SCRUBJAY_DISABLE=1 and it may be obeyed */
+    uint8_t tick;    /* bool: a thread of our own looks after the ages of free memory */
     struct sj_hold hold;
     uint64_t seed; /* used if policy.fixed_seed */
 };

@@ -10,8 +10,12 @@
 #include "scrubjay.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum { MIB = 1 << 20, LARGE_BLOCKS = 300, SMALL_BLOCKS = 400000, SMALL_BYTES = 200, WAIT_ROUNDS = 1200 };
@@ -153,6 +157,92 @@ static void out_of_idle_threads(bool large)
     pthread_join(thread, NULL);
 }
 
+static unsigned tasks(void)
+{
+    char text[4096];
+    unsigned count = 0;
+    int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t length = read(file, text, sizeof text - 1);
+    close(file);
+    text[length > 0 ? length : 0] = '\0';
+    const char *line = strstr(text, "\nThreads:");
+    if (line != NULL)
+        count = (unsigned)strtoul(line + 9, NULL, 10);
+    return count;
+}
+
+static unsigned tasks_before_main;
+
+__attribute__((constructor)) static void before_main(void)
+{
+    free(malloc(1));
+    tasks_before_main = tasks();
+}
+
+static bool becomes(unsigned wanted)
+{
+    for (unsigned round = 0; round < WAIT_ROUNDS && tasks() != wanted; round++)
+        nap();
+    return tasks() == wanted;
+}
+
+/* Comes with main, goes and comes as it is told, and is not in a child, which works all the same. */
+static void life_of_tick(bool large)
+{
+    char value[8];
+    CHECK_EQ(tasks_before_main, 1);
+    CHECK_EQ(tasks(), 2);
+    for (unsigned i = 0; i < 50; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            CHECK_EQ(tasks(), 1);
+            make_and_free(2000, large ? 100000 : 1000);
+            _exit((int)unit_failed());
+        }
+        int status = -1;
+        (void)waitpid(child, &status, 0);
+        CHECK_EQ(status, 0);
+        make_and_free(20, 100000);
+    }
+    CHECK_EQ(tasks(), 2);
+    CHECK_EQ(sj_ctl("tick", "off", value, sizeof value), 0);
+    CHECK(strcmp(value, "on") == 0);
+    CHECK(becomes(1));
+    CHECK_EQ(sj_ctl("tick", "on", value, sizeof value), 0);
+    CHECK(strcmp(value, "off") == 0);
+    CHECK(becomes(2));
+}
+
+/* Under a filter that refuses it to sleep it ends, and the program goes on. */
+static void under_a_filter(bool large)
+{
+    (void)large;
+    struct sock_filter refuse_futex[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = { .len = sizeof refuse_futex / sizeof refuse_futex[0], .filter = refuse_futex };
+    CHECK_EQ(tasks(), 2);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) != 0)
+        return; /* this kernel has no filters */
+    CHECK(becomes(1));
+    make_and_free(100, 300000);
+}
+
+/* The last thread of the program ends: so does the process, by exit(0). */
+static void end_of_main_thread(bool large)
+{
+    (void)large;
+    CHECK_EQ(tasks(), 2);
+    if (unit_failed())
+        _exit(1);
+    alarm(60);
+    pthread_exit(NULL);
+}
+
 /* ---- The cases, each a process ---------------------------------------------------------------------------------- */
 
 static const struct {
@@ -160,6 +250,7 @@ static const struct {
     void (*run)(bool large);
 } cases[] = {
     { "slow", after_ten_slow_paths }, { "trim", when_trimmed },           { "tick", without_a_call },
+    { "life", life_of_tick },         { "end", end_of_main_thread },      { "filter", under_a_filter },
     { "limits", by_limits },          { "threads", out_of_idle_threads },
 };
 
@@ -205,6 +296,27 @@ static void release_trim__gives_peak_back_at_once_and_says_so(void)
     run_case("trim", false, "release_ms=-1");
 }
 
+static void release_tick__gives_peak_back_without_a_call(void)
+{
+    run_case("tick", true, "release_ms=50,tick=on");
+    run_case("tick", false, "release_ms=50,tick=on");
+}
+
+static void release_tick__is_one_thread_from_main_on_and_none_in_a_fork(void)
+{
+    run_case("life", false, "release_ms=50,tick=on");
+}
+
+static void release_tick__lets_process_end_when_main_thread_ends(void)
+{
+    run_case("end", false, "release_ms=50,tick=on");
+}
+
+static void release_tick__ends_quietly_when_a_filter_refuses_to_sleep(void)
+{
+    run_case("filter", false, "release_ms=50,tick=on");
+}
+
 static void release_limits__bound_what_is_held(void)
 {
     run_case("limits", true, "release_ms=-1,hold_max_bytes=1m,cache_max_bytes=2m");
@@ -225,6 +337,10 @@ int main(int argc, char **argv)
     RUN(release_clock__gives_large_peak_back_within_ten_slow_paths);
     RUN(release_clock__gives_small_peak_back_within_ten_slow_paths);
     RUN(release_trim__gives_peak_back_at_once_and_says_so);
+    RUN(release_tick__gives_peak_back_without_a_call);
+    RUN(release_tick__is_one_thread_from_main_on_and_none_in_a_fork);
+    RUN(release_tick__lets_process_end_when_main_thread_ends);
+    RUN(release_tick__ends_quietly_when_a_filter_refuses_to_sleep);
     RUN(release_limits__bound_what_is_held);
     RUN(release_clock__reaches_slabs_of_idle_threads);
     return unit_end();

@@ -60,7 +60,7 @@ static void options_settle__gives_default_level_when_no_texts(void)
     CHECK(strcmp(print(&settings),
                  "level=2,random=on,delay=run,scrub=auto,guard=large,copy=write,sized=on,foreign=report,"
                  "thp=never,release_ms=1000,release_max_bytes=67108864,hold_max_bytes=134217728,"
-                 "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,"
+                 "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,tick=off,"
                  "verbose=off,stats=off") == 0);
 }
 
