@@ -198,6 +198,8 @@ static bool take_place(struct sj_settings *settings)
     sj__size_classes_start();
     if (!sj__heaps_start(settings))
         return false;
+    size_t allowance = sj__process_memory_allowance("/sys/fs/cgroup", "/proc/self/cgroup");
+    sj__release_set_allowance(allowance == SIZE_MAX ? UINT64_MAX : allowance);
     sj__release_set(&settings->hold);
     sj__sealed.dispatch = *variant_for(&settings->policy);
     if (settings->policy.copy != SJ_COPY_OFF)

@@ -22,7 +22,7 @@ static uint64_t allowance_bytes = UINT64_MAX;
 
 void sj__release_set_allowance(uint64_t bytes)
 {
-    allowance_bytes = bytes - bytes / ALLOWANCE_RESERVE;
+    allowance_bytes = bytes == UINT64_MAX ? bytes : bytes - bytes / ALLOWANCE_RESERVE;
 }
 
 void sj__release_set(const struct sj_hold *hold)

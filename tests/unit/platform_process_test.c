@@ -241,6 +241,45 @@ static void remove_folder(void)
     (void)rmdir(folder);
 }
 
+/* --- Control groups. --- */
+
+static size_t allowance(const char *group)
+{
+    char self[128];
+    CHECK(write_file(path_in_folder("self"), group, 0644));
+    snprintf(self, sizeof self, "%s", path_in_folder("self"));
+    return sj__process_memory_allowance(folder, self);
+}
+
+static void platform_process__memory_allowance_is_the_least_of_the_group_and_those_above(void)
+{
+    CHECK_EQ(allowance("0::/service\n"), SIZE_MAX); /* no version 2 here */
+    CHECK(write_file(path_in_folder("cgroup.controllers"), "memory\n", 0644));
+    CHECK_EQ(allowance("0::/service\n"), SIZE_MAX); /* no limits */
+    REQUIRE(mkdir(path_in_folder("slice"), 0755) == 0 && mkdir(path_in_folder("slice/service"), 0755) == 0);
+    CHECK(write_file(path_in_folder("slice/service/memory.max"), "3000000\n", 0644));
+    CHECK_EQ(allowance("0::/slice/service\n"), 3000000);
+    CHECK(write_file(path_in_folder("slice/service/memory.high"), "max\n", 0644));
+    CHECK_EQ(allowance("0::/slice/service\n"), 3000000);
+    CHECK(write_file(path_in_folder("slice/service/memory.high"), "2000000\n", 0644));
+    CHECK_EQ(allowance("0::/slice/service\n"), 2000000);
+    CHECK_EQ(allowance("0::/slice\n"), SIZE_MAX);
+    CHECK(write_file(path_in_folder("slice/memory.max"), "1000000\n", 0644));
+    CHECK_EQ(allowance("0::/slice/service\n"), 1000000);
+    CHECK_EQ(allowance("0::/"), SIZE_MAX);
+    CHECK(write_file(path_in_folder("memory.max"), "500000\n", 0644)); /* as in a container */
+    CHECK_EQ(allowance("0::/\n"), 500000);
+    CHECK_EQ(allowance("0::/slice/service\n"), 500000);
+    CHECK_EQ(allowance("4:memory:/slice/service\n"), SIZE_MAX);
+    CHECK_EQ(allowance(""), SIZE_MAX);
+    const char *left[] = { "slice/service/memory.max", "slice/service/memory.high",
+                           "slice/memory.max",         "memory.max",
+                           "cgroup.controllers",       "self" };
+    for (size_t i = 0; i < sizeof left / sizeof left[0]; i++)
+        CHECK(unlink(path_in_folder(left[i])) == 0);
+    CHECK(rmdir(path_in_folder("slice/service")) == 0 && rmdir(path_in_folder("slice")) == 0);
+}
+
 int main(int argc, char **argv)
 {
     if (getenv("SJ_PROCESS_INITIAL") == NULL) { /* once more, with a known initial environment */
@@ -262,6 +301,7 @@ int main(int argc, char **argv)
     RUN(platform_process__resident_bytes_follow_use);
     RUN(platform_process__ids_are_the_kernels);
     RUN(platform_process__is_not_secure_here);
+    RUN(platform_process__memory_allowance_is_the_least_of_the_group_and_those_above);
     remove_folder();
     if (open_descriptors() != descriptors) {
         unit_print("# a descriptor was left open\n");

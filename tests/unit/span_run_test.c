@@ -20,6 +20,7 @@
 #include "front/entry.h"
 #include "meta/window.h"
 #include "platform/pages.h"
+#include "span/release.h"
 #include "span/run.h"
 
 #include <sys/mman.h>
@@ -396,6 +397,36 @@ static void span_run__grows_the_window_for_a_stretch_at_its_end(void)
     check_sums();
 }
 
+/* Near what the system allows, what is given does not stay, and what is held goes before more is taken. */
+static void span_run__holds_nothing_under_pressure(void)
+{
+    struct sj_run_bytes bytes;
+    const struct sj_hold hold = SJ_HOLD_DEFAULT;
+    give_all();
+    take(20);
+    sj__run_give(stretches[stretch_count - 1].first, 20, SJ_RUN_DIRTY);
+    note_given(stretches[stretch_count - 1].first, 20);
+    stretch_count--;
+    sj__run_read_bytes(&bytes);
+    CHECK(bytes.held[SJ_RUN_DIRTY] + bytes.held[SJ_RUN_ZERO] >= 20 * (size_t)SJ_GRANULE_BYTES);
+    CHECK(!sj__run_is_pressed());
+    sj__release_set_allowance(1); /* records alone are more */
+    sj__release_set(&hold);
+    CHECK(sj__run_is_pressed());
+    take(1);
+    sj__run_read_bytes(&bytes);
+    CHECK_EQ(bytes.held[SJ_RUN_DIRTY] + bytes.held[SJ_RUN_ZERO], 0);
+    sj__run_give(stretches[stretch_count - 1].first, 1, SJ_RUN_DIRTY);
+    note_given(stretches[stretch_count - 1].first, 1);
+    stretch_count--;
+    sj__run_read_bytes(&bytes);
+    CHECK_EQ(bytes.held[SJ_RUN_DIRTY] + bytes.held[SJ_RUN_ZERO], 0);
+    sj__release_set_allowance(UINT64_MAX);
+    sj__release_set(&hold);
+    CHECK(!sj__run_is_pressed());
+    check_sums();
+}
+
 static void span_run__counts_what_is_handed_out(void)
 {
     struct sj_run_bytes bytes;
@@ -448,6 +479,7 @@ int main(int argc, char **argv)
     RUN(span_run__holds_no_more_pages_than_allowed);
     RUN(span_run__refuses_what_is_larger_than_the_window_can_be);
     RUN(span_run__grows_the_window_for_a_stretch_at_its_end);
+    RUN(span_run__holds_nothing_under_pressure);
     RUN(span_run__counts_what_is_handed_out);
     return unit_end();
 }
