@@ -24,8 +24,9 @@ static void page_head(FILE *out, const char *title)
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
           out);
     page_escape(out, title);
-    fprintf(out, "</title>\n<style>\n%s</style></head>\n<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n",
-            page_style);
+    fprintf(out,
+            "</title>\n<style>\n%s%s</style></head>\n<body>\n<a class=\"skip\" href=\"#main\">To the results</a>\n",
+            page_style, page_style_print);
 }
 
 /* The highest level that was measured, else the strongest arm, in a sentence. */

@@ -12,8 +12,7 @@ const char page_style[] =
     "@media (prefers-color-scheme:dark){:root{--paper:#14171a;--ink:#e7e9eb;--quiet:#9aa3ac;--line:#2b3036;"
     "--zero:#737c86;--null:#262b30;--nil:#5d666f;--more:#ffa057;--less:#6db8ff;--flat:#c3cad1;--panel:#1c2024}}\n"
     "@media print{:root{--paper:#fff;--ink:#000;--quiet:#444;--line:#ccc;--zero:#777;--null:#e6e8eb;--nil:#999;"
-    "--more:#b34b00;--less:#0a62a8;--flat:#333;--panel:#fff}nav,.skip{display:none}section,svg,tr{break-inside:avoid}"
-    ".scroll{overflow:visible!important}table{font-size:8pt!important}}\n"
+    "--more:#b34b00;--less:#0a62a8;--flat:#333;--panel:#fff}}\n"
     "*{box-sizing:border-box}\n"
     "body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,"
     "'Liberation Sans',Arial,sans-serif;font-variant-numeric:tabular-nums}\n"
@@ -58,3 +57,9 @@ const char page_style[] =
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1.25rem;font-size:.875rem;margin:.75rem 0}\n"
     "dt{color:var(--quiet)}dd{margin:0;overflow-wrap:anywhere}footer{padding-top:2rem;padding-bottom:3rem}\n"
     "@media (max-width:34rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}header{padding-top:1.25rem}}\n";
+
+/* After the other, so that it wins. */
+const char page_style_print[] =
+    "@media print{nav,.skip{display:none}svg,tr{break-inside:avoid}h2,h3{break-after:avoid}body{font-size:10pt}"
+    "header,main{padding:0}h2{margin-top:1.5rem}.scroll{overflow:visible}table{font-size:7pt}"
+    ".number{white-space:normal}td code{font-size:inherit}.pictures{gap:.75rem 1rem}.pictures svg{flex:0 1 48%}}\n";
