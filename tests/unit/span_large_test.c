@@ -320,26 +320,46 @@ static void span_large__keeps_contents_when_it_grows_in_place(void)
     free_block(bare, block);
 }
 
+/* The granule behind a block, taken so that it can't grow in place. */
+struct wall {
+    size_t granule;
+    enum sj_run_content content;
+    bool stands;
+};
+
+static char *make_walled(const struct sj_policy *policy, struct wall *wall)
+{
+    char *block = sj__large_malloc(policy, MIB, 1, false);
+    if (block == NULL)
+        return NULL;
+    fill(block, 0, MIB, 1);
+    struct sj_large *large = record_of(block);
+    wall->granule = large->first_granule + large->granules;
+    wall->stands = sj__run_take_at(wall->granule, 1, &wall->content);
+    return block;
+}
+
+static void remove_wall(const struct wall *wall)
+{
+    if (wall->stands)
+        sj__run_give(wall->granule, 1, wall->content);
+}
+
 static void span_large__keeps_contents_when_it_must_move(void)
 {
     for (unsigned level = 0; level <= 2; level += 2) {
         const struct sj_policy *policy = &sj__policy_levels[level];
-        char *block = sj__large_malloc(policy, MIB, 1, false);
+        struct wall wall;
+        char *block = make_walled(policy, &wall);
         REQUIRE(block != NULL);
-        fill(block, 0, MIB, 1);
-        struct sj_large *large = record_of(block);
-        size_t behind = large->first_granule + large->granules;
-        enum sj_run_content content;
-        bool walled = sj__run_take_at(behind, 1, &content);
-        char *moved = sj__large_resize(policy, large, 2 * MIB);
+        char *moved = sj__large_resize(policy, record_of(block), 2 * MIB);
         REQUIRE(moved != NULL);
-        CHECK(!walled || moved != block);
+        CHECK(!wall.stands || moved != block);
         CHECK(holds(moved, MIB, 1));
         CHECK(shows_nothing(moved + MIB, MIB) || policy == bare);
         if (moved != block)
             CHECK(record_of(block) == NULL);
-        if (walled)
-            sj__run_give(behind, 1, content);
+        remove_wall(&wall);
         fill(moved, 0, 2 * MIB, 2);
         free_block(policy, moved);
     }
@@ -512,20 +532,16 @@ static void span_large__leaves_no_hole_when_a_move_fails(void)
 {
     for (unsigned level = 0; level <= 2; level += 2) {
         const struct sj_policy *policy = &sj__policy_levels[level];
-        char *block = sj__large_malloc(policy, MIB, 1, false);
+        struct wall wall;
+        char *block = make_walled(policy, &wall);
         REQUIRE(block != NULL);
-        fill(block, 0, MIB, 1);
-        struct sj_large *large = record_of(block);
-        size_t behind = large->first_granule + large->granules;
-        enum sj_run_content content;
-        bool walled = sj__run_take_at(behind, 1, &content);
         refuse_one_in[CALL_MOVE] = 1;
         move_unmaps_first = true;
         use_source();
-        char *moved = sj__large_resize(policy, large, 2 * MIB);
+        char *moved = sj__large_resize(policy, record_of(block), 2 * MIB);
         use_kernel();
         REQUIRE(moved != NULL); /* copied, if it could not grow in place */
-        CHECK(!walled || (moved != block && record_of(block) == NULL));
+        CHECK(!wall.stands || (moved != block && record_of(block) == NULL));
         CHECK(holds(moved, MIB, 1));
         block = moved;
         char *next = sj__large_malloc(policy, 2 * MIB, 1, false);
@@ -533,8 +549,7 @@ static void span_large__leaves_no_hole_when_a_move_fails(void)
         CHECK(!touching_faults(next, true));
         CHECK(!touching_faults(next + MIB, true));
         free_block(policy, next);
-        if (walled)
-            sj__run_give(behind, 1, content);
+        remove_wall(&wall);
         free_block(policy, block);
     }
 }
