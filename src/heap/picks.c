@@ -27,7 +27,8 @@ unsigned sj__picks_entropy(uint64_t bits, unsigned window_mask)
         sum += n_log2_n[*n + 1] - n_log2_n[*n];
         ++*n;
     }
-    return sj_highest_bit(places) * SJ_PICKS_UNITS_A_BIT - sum / places;
+    unsigned drawn = sj_highest_bit(places); /* random bits of a pick */
+    return drawn * SJ_PICKS_UNITS_A_BIT - (sum >> drawn);
 }
 
 void sj__picks_note(struct sj_picks *picks, uint64_t bits, unsigned window_mask)
