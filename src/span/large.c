@@ -200,7 +200,7 @@ static void *take_kept(const struct sj_policy *policy, size_t usable_bytes, size
 void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t alignment, bool zero)
 {
     size_t page_bytes = sj__page_bytes();
-    size_t usable_bytes;
+    size_t usable_bytes = 0; /* for gcc -Og, which does not see that it is set */
     if (!sj_checked_round_up(size_bytes != 0 ? size_bytes : 1, page_bytes, &usable_bytes) ||
         usable_bytes > SJ_MAX_REQUEST_BYTES)
         return NULL;
