@@ -33,7 +33,7 @@ static void claims_judge_one(const struct bench_options *options, struct bench_c
 
 static void claims_correct(struct bench_claims *claims, size_t base, size_t head)
 {
-    struct lab_claim **family = lab_allocate(claims->count, sizeof *family);
+    struct lab_claim **family = lab_allocate(claims->count, sizeof *family); /* NOLINT(bugprone-sizeof-expression) */
     size_t count = 0;
     for (size_t i = 0; i < claims->count; i++) {
         struct bench_claim *claim = &claims->items[i];
