@@ -19,7 +19,7 @@
 
 #include "base/compiler.h"
 
-/* Chosen by machine: sj_lowest_bit(word), index of the lowest set bit; sj_word_peek(word); sj_word_has(word, mask), if
+/* Chosen by machine: sj_lowest_index(word), of the lowest set bit; sj_word_peek(word); sj_word_has(word, mask), if
  * any bit of the mask is set; sj_word_set, sj_word_clear(word, mask); sj_word_clear_set, for bits known to be set. */
 #if defined(__x86_64__) && !SJ_UNDER_TSAN
 #include "base/word_x86_64.h"
@@ -28,6 +28,11 @@
 #endif
 
 #define SJ_WORD_BITS 64u
+
+SJ_ALWAYS_INLINE unsigned sj_lowest_bit(uint64_t word)
+{
+    return (unsigned)sj_lowest_index(word);
+}
 
 SJ_ALWAYS_INLINE unsigned sj_highest_bit(uint64_t word)
 {
@@ -50,9 +55,10 @@ SJ_ALWAYS_INLINE uint64_t sj_low_mask(unsigned count)
     return count >= SJ_WORD_BITS ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1;
 }
 
-SJ_ALWAYS_INLINE uint64_t sj_rotate_right(uint64_t word, unsigned count)
+/* The lowest set bit alone. */
+SJ_ALWAYS_INLINE uint64_t sj_lowest_only(uint64_t word)
 {
-    return (word >> (count & 63u)) | (word << ((64u - count) & 63u));
+    return word & -word;
 }
 
 SJ_ALWAYS_INLINE bool sj_is_power_of_two(size_t value)

@@ -28,6 +28,8 @@
 #else
 #define SJ_SECOND_NAME_OF(target) __attribute__((alias(#target)))
 #endif
+__extension__ typedef unsigned __int128 sj_u128; /* the product of two words */
+
 #define SJ_CACHE_LINE_BYTES 64
 #define SJ_CACHE_ALIGNED    __attribute__((aligned(SJ_CACHE_LINE_BYTES)))
 

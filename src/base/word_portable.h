@@ -14,10 +14,10 @@
 
 #include "base/compiler.h"
 
-SJ_ALWAYS_INLINE unsigned sj_lowest_bit(uint64_t word)
+SJ_ALWAYS_INLINE size_t sj_lowest_index(uint64_t word)
 {
     sj_assert(word != 0);
-    return (unsigned)__builtin_ctzll(word);
+    return (size_t)__builtin_ctzll(word);
 }
 
 /* Acquire, where x86-64 has it for nothing: pairs with the claim of a remote free. */

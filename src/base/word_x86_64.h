@@ -15,12 +15,12 @@
 #include "base/compiler.h"
 
 /* Without the builtin's clearing of the result register first, for the sake of processors long gone. */
-SJ_ALWAYS_INLINE unsigned sj_lowest_bit(uint64_t word)
+SJ_ALWAYS_INLINE size_t sj_lowest_index(uint64_t word)
 {
-    uint64_t index;
+    size_t index;
     sj_assert(word != 0);
     __asm__("rep bsfq %1, %0" : "=r"(index) : "r"(word) : "cc");
-    return (unsigned)index;
+    return index;
 }
 
 SJ_ALWAYS_INLINE uint64_t sj_word_peek(const uint64_t *word)

@@ -42,20 +42,21 @@ SJ_ALWAYS_INLINE void *sj_fast_malloc(const struct sj_policy *policy, size_t siz
     if (sj_unlikely(bits == 0))
         return sj_fast_slow(size_bytes, zero);
 
-    size_t slot = sj_pick_slot(policy, heap, bin, bits);
-    uint64_t bit = (uint64_t)1 << slot;
+    uint64_t bit = sj_pick_bit(policy, heap, bin, bits);
     struct sj_word *word = bin->word;
-    /* Remote: a local and a remote free of this slot raced. Acquire pairs with the claim in sj__remote_free. */
-    if (sj_unlikely(((sj_word_peek(&word->live) | sj_peek_u64(bin->remote)) & bit) != 0))
+    if (sj_unlikely(sj_word_has(&word->live, bit)))
+        return sj_fast_slow(size_bytes, zero);
+    /* A local and a remote free of this slot raced. Acquire pairs with the claim in sj__remote_free. */
+    if (sj_unlikely(sj_word_has(&bin->remote->value, bit)))
         return sj_fast_slow(size_bytes, zero);
     sj_word_set(&word->live, bit); /* from here on a signal handler passes this slot by */
-    char *start = bin->word_start + slot * bin->slot_bytes;
+    char *start = sj_bin_slot(bin, bit);
     sj_compiler_barrier();
-    if (sj_unlikely(bin->word != word)) { /* a handler has used the word up and put another in its place */
-        sj_word_clear(&word->live, bit);
+    /* Before, a handler may have taken slots, this one too, or used the word up and put another in its place. Then this
+     * slot is left live, nobody's, unless the handler got it. */
+    if (sj_unlikely(sj_word_peek(&bin->bits) != bits || bin->word != word))
         return sj_fast_slow(size_bytes, zero);
-    }
-    sj_word_clear(&bin->bits, bit); /* not a store of `bits` less one: a handler may have taken others */
+    sj_word_clear_set(&bin->bits, bit); /* not a store of `bits` less one: a handler may take others even now */
     if (zero) {
         if (sj_unlikely((word->dirty & bit) != 0))
             return memset(start, 0, bin->slot_bytes);
@@ -75,10 +76,10 @@ SJ_ALWAYS_INLINE void *sj_fast_calloc(const struct sj_policy *policy, size_t cou
 /* Puts a slot that has just stopped being live where the policy wants it. Returns true if it went straight back to the
  * bin it came from, where it still counts as used. One that owes a scrub goes the long way, by which it is paid. */
 SJ_ALWAYS_INLINE bool sj_fast_reuse_at_once(const struct sj_policy *policy, struct sj_heap *heap,
-                                            const struct sj_slab *slab, struct sj_word *word, uint64_t bit)
+                                            const struct sj_slab *slab, size_t word_index, uint64_t bit)
 {
     bool owes = policy->scrub != SJ_SCRUB_OFF && !sj_scrubs_at_free(policy, slab->slot_bytes);
-    if (policy->delay != SJ_DELAY_LIFO || owes || slab->current_word != word)
+    if (policy->delay != SJ_DELAY_LIFO || owes || slab->current_word != word_index)
         return false;
     struct sj_bin *bin = &heap->bins[slab->class_index];
     bin->bits |= bit;
@@ -97,12 +98,13 @@ SJ_ALWAYS_INLINE void sj_fast_free(const struct sj_policy *policy, void *block)
         goto slow;
 
     size_t offset = (size_t)((char *)block - slab->base);
-    size_t slot = sj_slot_of(slab->reciprocal, offset);
-    size_t slot_bytes = slab->slot_bytes;
-    if (sj_unlikely(slot * slot_bytes != offset))
+    size_t slot;
+    if (sj_unlikely(!sj_slot_exact(slab->reciprocal, offset, &slot)))
         goto slow;
+    size_t slot_bytes = slab->slot_bytes;
     size_t word_index = slot / SJ_WORD_BITS;
     struct sj_word *word = &slab->planes[word_index];
+    sj_hold(word);
     uint64_t bit = (uint64_t)1 << (slot % SJ_WORD_BITS);
     if (sj_unlikely(!sj_word_has(&word->live, bit)))
         goto slow;
@@ -120,7 +122,7 @@ SJ_ALWAYS_INLINE void sj_fast_free(const struct sj_policy *policy, void *block)
         sj_word_set(&word->dirty, bit);
     }
     sj_word_clear_set(&word->live, bit);
-    if (sj_fast_reuse_at_once(policy, heap, slab, word, bit))
+    if (sj_fast_reuse_at_once(policy, heap, slab, word_index, bit))
         return;
     sj_word_set(&word->available, bit);
     if (sj_unlikely(--slab->until_slow == 0))
@@ -154,10 +156,11 @@ SJ_ALWAYS_INLINE struct sj_slab *sj_fast_live_slab(const void *block)
     if (sj_load_relaxed_u32(&slab->span.kind) != SJ_SPAN_SLAB)
         return NULL;
     size_t offset = (size_t)((const char *)block - slab->base);
-    size_t slot = sj_slot_of(slab->reciprocal, offset);
+    size_t slot;
+    bool exact = sj_slot_exact(slab->reciprocal, offset, &slot);
     uint64_t bit = (uint64_t)1 << (slot % SJ_WORD_BITS);
     size_t word_index = slot / SJ_WORD_BITS;
-    if (slot * slab->slot_bytes != offset || slot >= slab->slots || !sj_word_has(&slab->planes[word_index].live, bit) ||
+    if (!exact || slot >= slab->slots || !sj_word_has(&slab->planes[word_index].live, bit) ||
         sj_word_has(&slab->remote->bits[word_index].value, bit))
         return NULL;
     return slab;

@@ -104,9 +104,9 @@ static struct sj_heap *ready_heap(unsigned class_index, struct sj_asker asker)
     return ready ? heap : NULL;
 }
 
-_Noreturn static void report_raced(const struct sj_bin *bin, unsigned slot, struct sj_asker asker)
+_Noreturn static void report_raced(const struct sj_bin *bin, uint64_t bit, struct sj_asker asker)
 {
-    const void *block = bin->word_start + (size_t)slot * bin->slot_bytes;
+    const void *block = sj_bin_slot(bin, bit);
     struct sj_judgement judgement = { .block = block, .usable_bytes = bin->slot_bytes };
     sj__judge_report_double_free(&judgement, block, asker, "found at hand-out: two threads freed it at the same time");
 }
@@ -120,21 +120,18 @@ static char *hand_out(struct sj_heap *heap, struct sj_bin *bin, bool zero, struc
         uint64_t bits = sj_word_read(&bin->bits);
         if (bits == 0)
             break;
-        unsigned slot = sj_pick_slot(policy_in_force(), heap, bin, bits);
-        uint64_t bit = (uint64_t)1 << slot;
+        uint64_t bit = sj_pick_bit(policy_in_force(), heap, bin, bits);
         if ((sj_word_read(&word->live) & bit) != 0) {
             sj_word_clear(&bin->bits, bit);
             continue;
         }
         if ((sj_load_acquire_u64(bin->remote) & bit) != 0) /* pairs with the claim of a remote free */
-            report_raced(bin, slot, asker);
+            report_raced(bin, bit, asker);
         sj_word_set(&word->live, bit);
-        char *start = bin->word_start + (size_t)slot * bin->slot_bytes;
+        char *start = sj_bin_slot(bin, bit);
         sj_compiler_barrier();
-        if (bin->word != word) { /* as in the fast path */
-            sj_word_clear(&word->live, bit);
+        if (sj_word_read(&bin->bits) != bits || bin->word != word) /* as in the fast path */
             continue;
-        }
         sj_word_clear(&bin->bits, bit);
         if (zero && (word->dirty & bit) != 0)
             memset(start, 0, bin->slot_bytes);

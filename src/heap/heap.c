@@ -184,7 +184,7 @@ static void install(struct sj_bin *bin, struct sj_slab *slab, const struct sj_gr
     bin->word = &slab->planes[group->word_index];
     bin->remote = &slab->remote->bits[group->word_index];
     bin->window_mask = (uint8_t)(group->slots < PICK_WINDOW ? group->slots - 1 : PICK_WINDOW - 1);
-    slab->current_word = bin->word;
+    slab->current_word = group->word_index;
     __atomic_signal_fence(__ATOMIC_RELEASE);
     sj_word_write(&bin->bits, group->bits);
 }
@@ -204,7 +204,7 @@ static struct sj_slab *next_slab(const struct sj_policy *policy, struct sj_heap 
 {
     struct sj_bin *bin = &heap->bins[class_index];
     if (bin->slab != NULL) {
-        bin->slab->current_word = NULL; /* no free may put a slot back into a word that the bin has left */
+        bin->slab->current_word = SJ_NO_WORD; /* no free may put a slot back into a word that the bin has left */
         leave_full(bin->slab);
     }
     struct sj_slab *slab = pop_partial(heap, class_index);
@@ -278,16 +278,14 @@ static void *shared_malloc_locked(const struct sj_policy *policy, struct sj_heap
 {
     struct sj_bin *bin = &heap->bins[class_index];
     uint64_t bit;
-    unsigned slot;
     do {
         if (bin->bits == 0 && !refill_locked(policy, heap, class_index))
             return NULL;
-        slot = sj_pick_slot(policy, heap, bin, bin->bits);
-        bit = (uint64_t)1 << slot;
+        bit = sj_pick_bit(policy, heap, bin, bin->bits);
         sj_word_clear(&bin->bits, bit);
     } while (((bin->word->live | sj_load_acquire_u64(bin->remote)) & bit) != 0);
     sj_word_set(&bin->word->live, bit);
-    char *start = bin->word_start + (size_t)slot * bin->slot_bytes;
+    char *start = sj_bin_slot(bin, bit);
     if (zero && (bin->word->dirty & bit) != 0 && class_index != SJ_CLASS_ZERO)
         memset(start, 0, bin->slot_bytes);
     return start;
@@ -319,7 +317,7 @@ static void empty_bin(const struct sj_policy *policy, struct sj_heap *heap, unsi
         heap->lists[class_index].taken_slots -= sj_count_bits(bits);
     }
     bin->slab = NULL;
-    slab->current_word = NULL;
+    slab->current_word = SJ_NO_WORD;
     if (sj_slab_used(slab) < slab->slots)
         link_partial(policy, heap, slab);
     else

@@ -29,12 +29,11 @@ struct sj_bin {
     char *word_start;             /* address of the slot of bit 0 */
     struct sj_word *word;         /* the planes of these slots */
     struct sj_atomic_u64 *remote; /* the remote bits of these slots */
-    uint32_t slot_bytes;
-    uint8_t window_mask; /* random picks: size - 1 of the window of neighbours that a pick is made among */
-    uint8_t unused[3];
+    size_t slot_bytes;
     struct sj_slab *slab; /* the current slab */
     uint64_t reused;      /* slots that a free put straight back into `bits` */
-    uint64_t spare;
+    uint8_t window_mask;  /* random picks: size - 1 of the window of neighbours that a pick is made among */
+    uint8_t unused[7];
 };
 _Static_assert(sizeof(struct sj_bin) == 1 << SJ_BIN_SHIFT, "a bin is one cache line, and the class table counts on it");
 
@@ -136,15 +135,17 @@ SJ_ALWAYS_INLINE struct sj_bin *sj_heap_bin_for(struct sj_heap *heap, size_t siz
     return (struct sj_bin *)(void *)((char *)heap + sj_bin_offset_of(size_bytes));
 }
 
-/* The slot to hand out next among `bits`, which are not empty. */
-SJ_ALWAYS_INLINE unsigned sj_pick_slot(const struct sj_policy *policy, struct sj_heap *heap, const struct sj_bin *bin,
-                                       uint64_t bits)
+/* Address of the slot whose bit this is. */
+SJ_ALWAYS_INLINE char *sj_bin_slot(const struct sj_bin *bin, uint64_t bit)
 {
-    if (!policy->random)
-        return sj_lowest_bit(bits);
-    /* The first free slot at or after a random one of the window, which begins at the lowest free slot; going round. */
-    unsigned from = (heap->pool[heap->pool_next++] & bin->window_mask) + sj_lowest_bit(bits);
-    return (sj_lowest_bit(sj_rotate_right(bits, from)) + from) & (SJ_WORD_BITS - 1);
+    return bin->word_start + sj_lowest_index(bit) * bin->slot_bytes;
+}
+
+/* The bit of the slot to hand out next among `bits`, which are not empty. */
+SJ_ALWAYS_INLINE uint64_t sj_pick_bit(const struct sj_policy *policy, struct sj_heap *heap, const struct sj_bin *bin,
+                                      uint64_t bits)
+{
+    return policy->random ? sj_pick_from(bits, heap->pool[heap->pool_next++] & bin->window_mask) : sj_lowest_only(bits);
 }
 
 #endif

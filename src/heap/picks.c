@@ -10,20 +10,13 @@ enum { WINDOW_MAX = 16, WORD_SLOTS = 64 };
 static const uint16_t n_log2_n[WINDOW_MAX + 1] = { 0,    0,    512,  1217,  2048,  2972,  3971,  5031, 6144,
                                                    7304, 8504, 9742, 11013, 12315, 13646, 15002, 16384 };
 
-/* The slot that a pick gets from one place of the window. */
-static unsigned slot_from(uint64_t bits, unsigned place)
-{
-    unsigned from = sj_lowest_bit(bits) + place;
-    return (sj_lowest_bit(sj_rotate_right(bits, from)) + from) % WORD_SLOTS;
-}
-
 unsigned sj__picks_entropy(uint64_t bits, unsigned window_mask)
 {
     unsigned places = window_mask + 1; /* a power of two */
     unsigned sum = 0;                  /* of n log n, n being the places that lead to a slot */
     uint8_t places_of[WORD_SLOTS] = { 0 };
     for (unsigned place = 0; place < places; place++) {
-        uint8_t *n = &places_of[slot_from(bits, place)];
+        uint8_t *n = &places_of[sj_lowest_bit(sj_pick_from(bits, place))];
         sum += n_log2_n[*n + 1] - n_log2_n[*n];
         ++*n;
     }
@@ -40,6 +33,6 @@ void sj__picks_note(struct sj_picks *picks, uint64_t bits, unsigned window_mask)
         picks->entropy += sj__picks_entropy(bits, window_mask);
         picks->sampled++;
         random = random * 6364136223846793005u + 1442695040888963407u;
-        bits &= ~((uint64_t)1 << slot_from(bits, (unsigned)(random >> 33) & window_mask));
+        bits ^= sj_pick_from(bits, (unsigned)(random >> 33) & window_mask);
     }
 }

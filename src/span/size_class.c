@@ -47,7 +47,7 @@ static void lay_out_slab(struct sj_size_class *size_class)
     size_class->words = (uint16_t)((slots + SJ_WORD_BITS - 1) / SJ_WORD_BITS);
     size_class->fresh_slots = (uint8_t)fresh_slots;
     size_class->unit_slots = (uint8_t)unit_slots;
-    size_class->reciprocal = (((uint64_t)1 << SJ_RECIPROCAL_SHIFT) + slot_bytes - 1) / slot_bytes;
+    size_class->reciprocal = UINT64_MAX / slot_bytes + 1;
 }
 
 void sj__size_classes_start(void)

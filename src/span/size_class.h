@@ -4,9 +4,10 @@
  *
  * Why this way: 16-byte steps to 128 bytes, then four classes a doubling, and eight from 1 KiB on to 32 KiB: a block gets at
  * most a quarter more than was asked, from 1 KiB on an eighth; over all sizes 4 % are wasted (doc/adr/0035). The class of a
- * size is one load from a table. The slot of an address is one multiplication by a 40-bit reciprocal, exact for every
- * offset in a slab (tested exhaustively), so an interior pointer is found by multiplying back. Every class that is a
- * multiple of A serves alignment A, since slabs begin at 64 KiB boundaries.
+ * size is one load from a table. The slot of an address is one multiplication by the reciprocal, of which the upper half is
+ * the slot and the lower tells whether anything is left over, so an interior pointer is found by a compare (Lemire, Kaser
+ * and Kurz, Faster remainder by direct computation, 2019; tested for every offset). Every class that is a multiple of A
+ * serves alignment A, since slabs begin at 64 KiB boundaries.
  *
  * Invariants: class 0 is for zero-sized objects: 16-byte slots in inaccessible pages. Classes 1.. rise in size.
  * Slabs are whole granules; a slab holds at most SJ_SLAB_MAX_WORDS * 64 slots.
@@ -24,12 +25,11 @@ enum {
     SJ_CLASS_ZERO = 0,
     SJ_CLASS_COUNT = 61,
     SJ_SLAB_MAX_WORDS = 64,
-    SJ_BIN_SHIFT = 6,
-    SJ_RECIPROCAL_SHIFT = 40
+    SJ_BIN_SHIFT = 6
 };
 
 struct sj_size_class {
-    uint64_t reciprocal;   /* ceil(2^40 / slot_bytes) */
+    uint64_t reciprocal;   /* ceil(2^64 / slot_bytes) */
     uint32_t slot_bytes;   /* a multiple of 16 */
     uint32_t usable_bytes; /* what the program may use: slot_bytes, or 0 for class 0 */
     uint16_t slots;        /* slots a slab */
@@ -65,7 +65,15 @@ unsigned sj__class_of_aligned(size_t size_bytes, size_t alignment);
 /* The slot that contains the byte at `offset_bytes` of a slab. */
 SJ_ALWAYS_INLINE unsigned sj_slot_of(uint64_t reciprocal, size_t offset_bytes)
 {
-    return (unsigned)((offset_bytes * reciprocal) >> SJ_RECIPROCAL_SHIFT);
+    return (unsigned)(((sj_u128)offset_bytes * reciprocal) >> 64);
+}
+
+/* The slot that begins at `offset_bytes`; false if none does. The offset is below 2^32. */
+SJ_ALWAYS_INLINE bool sj_slot_exact(uint64_t reciprocal, size_t offset_bytes, size_t *slot)
+{
+    sj_u128 product = (sj_u128)offset_bytes * reciprocal;
+    *slot = (size_t)(product >> 64);
+    return (uint64_t)product < reciprocal;
 }
 
 #endif

@@ -96,7 +96,7 @@ struct sj_slab *sj__slab_open(unsigned class_index, void *owner, uint8_t stamp, 
     slab->stamp = stamp;
     slab->until_slow = 0;
     slab->trigger = 0;
-    slab->current_word = NULL;
+    slab->current_word = SJ_NO_WORD;
     slab->first_group = 0;
     slab->opened = 0;
     slab->cursor = 0;

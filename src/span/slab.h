@@ -56,6 +56,8 @@ enum sj_slab_place {
     SJ_SLAB_FULL     /* in no list; comes back when enough of its slots are free */
 };
 
+enum { SJ_NO_WORD = SJ_SLAB_MAX_WORDS };
+
 struct sj_slab {
     struct sj_span span; /* owner: struct sj_heap * */
     char *base;
@@ -68,7 +70,7 @@ struct sj_slab {
     int32_t until_slow; /* slots not available, less `trigger`: the free that brings it to 0 takes the slow path */
     uint32_t trigger;
     struct sj_remote *remote;
-    struct sj_word *current_word; /* the word its bin hands out from; NULL if none */
+    size_t current_word; /* index of the word its bin hands out from; SJ_NO_WORD if none */
 
     SJ_CACHE_ALIGNED struct sj_slab *next; /* in its bin's list, or in the pool of records */
     struct sj_slab *previous;

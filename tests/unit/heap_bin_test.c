@@ -57,7 +57,7 @@ static void check_slab(const struct sj_slab *slab)
         used += sj_count_bits(word->live | held);
     }
     CHECK_EQ(sj_slab_used(slab), used);
-    CHECK(slab->current_word == NULL || (bin->slab == slab && slab->current_word == bin->word));
+    CHECK(slab->current_word == SJ_NO_WORD || (bin->slab == slab && &slab->planes[slab->current_word] == bin->word));
     CHECK_EQ(slab->place == SJ_SLAB_CURRENT, bin->slab == slab);
 }
 
@@ -147,7 +147,7 @@ static void heap_bin__slab_that_the_bin_has_left_gets_its_slots_back_itself(void
         REQUIRE((blocks[i] = sj_malloc(128)) != NULL);
     const struct sj_slab *left = slab_of(blocks[0]);
     REQUIRE(left != bin_of(128)->slab);
-    CHECK(left->current_word == NULL);
+    CHECK(left->current_word == SJ_NO_WORD);
     for (unsigned i = 0; i < BLOCKS && slab_of(blocks[i]) == left; i++) {
         sj_free(blocks[i]);
         CHECK(is_available(blocks[i]));
@@ -172,7 +172,7 @@ static void heap_bin__trim_empties_bins_and_frees_after_it_reach_the_slab(void)
     (void)sj_malloc_trim(0);
     CHECK_EQ(bin->bits, 0);
     CHECK(bin->slab == NULL);
-    CHECK(slab_of(blocks[0])->current_word == NULL);
+    CHECK(slab_of(blocks[0])->current_word == SJ_NO_WORD);
     check_all();
     for (unsigned i = 0; i < 5; i++) {
         CHECK(word_of(blocks[i]) == word);
