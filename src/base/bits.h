@@ -20,7 +20,9 @@
 #include "base/compiler.h"
 
 /* Chosen by machine: sj_lowest_index(word), of the lowest set bit; sj_word_peek(word); sj_word_has(word, mask), if
- * any bit of the mask is set; sj_word_set, sj_word_clear(word, mask); sj_word_clear_set, for bits known to be set. */
+ * any bit of the mask is set; sj_word_set, sj_word_clear(word, mask); sj_word_clear_set, for bits known to be set;
+ * sj_flag_is_set_after_claim(flag), if a flag is surely set that the caller would set after an atomic read-modify-write
+ * of another word. */
 #if defined(__x86_64__) && !SJ_UNDER_TSAN
 #include "base/word_x86_64.h"
 #else

@@ -190,13 +190,19 @@ void *sj__slow_aligned(size_t alignment, size_t size_bytes)
 
 /* ---- Free ------------------------------------------------------------------------------------------------------- */
 
+/* A claim that came second: the slot is the first's, whatever the planes say by now. */
+_Noreturn static void report_queued(const void *block, const struct sj_slab *slab, struct sj_asker asker)
+{
+    struct sj_judgement judgement = { .block = block, .usable_bytes = slab->slot_bytes };
+    sj__judge_report_double_free(&judgement, block, asker, "the first free is still queued for the owner");
+}
+
 static void free_slot(const struct sj_judgement *judgement, void *block, struct sj_asker asker)
 {
     switch (sj__remote_free(policy_in_force(), judgement->slab, judgement->slot_index)) {
     case SJ_REMOTE_FREED: return;
     case SJ_REMOTE_NOT_LIVE: sj__judge_report_double_free(judgement, block, asker, NULL);
-    case SJ_REMOTE_ALREADY_FREED:
-        sj__judge_report_double_free(judgement, block, asker, "the first free is still queued for the owner");
+    case SJ_REMOTE_ALREADY_FREED: report_queued(block, judgement->slab, asker);
     }
 }
 
@@ -213,17 +219,39 @@ static void free_judged(const struct sj_judgement *judgement, void *block, struc
         sj__judge_report_double_free(judgement, block, asker, "two threads freed it at the same time");
 }
 
-void sj__slow_free(void *block)
+/* The common case: a live slot of another thread's slab. False for all else, which is judged. */
+static bool free_of_another_thread(void *block, struct sj_asker asker)
 {
-    if (block == NULL || !is_started())
-        return;
-    int saved_errno = errno;
-    struct sj_asker asker = ASKER("free");
+    if (!sj_window_contains(block))
+        return false;
+    struct sj_slab *slab = (struct sj_slab *)(void *)sj_window_lookup(sj_window_granule(block));
+    size_t slot;
+    if (sj_load_relaxed_u32(&slab->span.kind) != SJ_SPAN_SLAB ||
+        !sj_slot_exact(slab->reciprocal, (size_t)((char *)block - slab->base), &slot) || slot >= slab->slots)
+        return false;
+    enum sj_remote_outcome outcome = sj__remote_free(policy_in_force(), slab, (unsigned)slot);
+    if (sj_unlikely(outcome == SJ_REMOTE_ALREADY_FREED))
+        report_queued(block, slab, asker);
+    return outcome == SJ_REMOTE_FREED;
+}
+
+static void free_judged_block(void *block, struct sj_asker asker)
+{
     struct sj_judgement judgement = sj__judge(block);
     if (sj_likely(judgement.verdict == SJ_IS_LIVE))
         free_judged(&judgement, block, asker);
     else
         sj__judge_report(&judgement, block, asker, true);
+}
+
+void sj__slow_free(void *block)
+{
+    struct sj_asker asker = ASKER("free");
+    if (block == NULL || !is_started())
+        return;
+    int saved_errno = errno;
+    if (!free_of_another_thread(block, asker))
+        free_judged_block(block, asker);
     errno = saved_errno;
 }
 

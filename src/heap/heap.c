@@ -15,6 +15,7 @@
 enum {
     COME_BACK_FRACTION = 8, /* a full slab comes back when this part of its slots is free */
     REST_BYTES = 16384,     /* delay=run: slots rest while at least this span of others is handed out */
+    OPEN_BYTES = 4096,      /* delay=lifo: so much is open before slots are reused: it is one page anyway */
     PICK_WINDOW = 16,       /* random picks are among this many neighbours: see doc/adr/0030 */
     RICH_SLOTS = 8,         /* a refill costs what a few dozen allocations cost: look for one that lasts, */
     RICH_FRACTION = 4       /* or has this part of the slots it could have, if that is less */
@@ -196,7 +197,9 @@ static struct sj_take how_to_take(const struct sj_policy *policy, unsigned class
     unsigned unit_slots = rests ? size_class->unit_slots : SJ_WORD_BITS;
     unsigned rich_slots = (size_class->slots < unit_slots ? size_class->slots : unit_slots) / RICH_FRACTION;
     rich_slots = rich_slots < RICH_SLOTS ? rich_slots : RICH_SLOTS;
-    return (struct sj_take){ .unit_slots = unit_slots, .rich_slots = rich_slots, .rest_bytes = rests ? REST_BYTES : 0 };
+    return (struct sj_take){ .unit_slots = unit_slots,
+                             .rich_slots = rich_slots,
+                             .rest_bytes = rests ? REST_BYTES : OPEN_BYTES };
 }
 
 /* A slab to take from, in place of the bin's: a partial one, one of a dead thread's, or a new one. */

@@ -44,4 +44,11 @@ SJ_CPU_AVX2 SJ_ALWAYS_INLINE bool sj_cpu_pair_is_zero(const sj_vector32 *pair)
 #endif
 }
 
+/* Are four lines zero? One branch for all, as most are. */
+SJ_CPU_AVX2 SJ_ALWAYS_INLINE bool sj_cpu_eight_are_zero(const sj_vector32 *eight)
+{
+    const sj_vector32 any[2] = { eight[0] | eight[1] | eight[2] | eight[3], eight[4] | eight[5] | eight[6] | eight[7] };
+    return sj_cpu_pair_is_zero(any);
+}
+
 #endif

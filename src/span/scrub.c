@@ -6,7 +6,7 @@
 
 #include "platform/cpu.h"
 
-enum { LINE_BYTES = 64 };
+enum { LINE_BYTES = 64, FOUR_LINES_BYTES = 4 * LINE_BYTES };
 
 /* One line: read it, and write zeros only if there is anything to overwrite. */
 SJ_ALWAYS_INLINE void scrub_line_baseline(sj_vector16 *line)
@@ -39,14 +39,24 @@ static void scrub_baseline(char *at, char *end)
     (void)scrub_edge(at, end);
 }
 
+SJ_CPU_AVX2 SJ_ALWAYS_INLINE void scrub_line_avx2(sj_vector32 *line)
+{
+    if (!sj_cpu_pair_is_zero(line))
+        line[0] = line[1] = (sj_vector32){ 0, 0, 0, 0 };
+}
+
 SJ_CPU_AVX2 static void scrub_avx2(char *at, char *end)
 {
     at = scrub_edge(at, first_line(at, end));
-    for (; at + LINE_BYTES <= end; at += LINE_BYTES) {
-        sj_vector32 *line = (sj_vector32 *)(void *)at;
-        if (!sj_cpu_pair_is_zero(line))
-            line[0] = line[1] = (sj_vector32){ 0, 0, 0, 0 };
+    for (; at + FOUR_LINES_BYTES <= end; at += FOUR_LINES_BYTES) {
+        sj_vector32 *lines = (sj_vector32 *)(void *)at;
+        if (sj_cpu_eight_are_zero(lines))
+            continue;
+        for (unsigned line = 0; line < 4; line++)
+            scrub_line_avx2(lines + 2 * line);
     }
+    for (; at + LINE_BYTES <= end; at += LINE_BYTES)
+        scrub_line_avx2((sj_vector32 *)(void *)at);
     (void)scrub_edge(at, end);
 }
 
