@@ -8,13 +8,13 @@
  *
  * Concurrency: one thread.
  */
+#include "cost.h"
 #include "bench/budget.h"
 #include "bench/engine.h"
 #include "bench/load.h"
 #include "bench/peers.h"
 #include "bench/text.h"
 #include "command.h"
-#include "cost.h"
 #include "policy/policy.h"
 
 #include <errno.h>

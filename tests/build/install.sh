@@ -47,6 +47,13 @@ int main(void)
 }
 C
 
+# Whatever the verdict is, it is not "invalid": the launcher was found, and the library came into force.
+measures()
+{
+    "$root/bin/scrubjay" cost --pairs 12 --least 0 --pressure 1000000 --arm a= --arm "l=$libdir/libscrubjay.so" -- ls /
+    [ $? -le 2 ]
+}
+
 install_staged()
 {
     DESTDIR=$work/stage cmake --install "$build" --prefix /opt/scrubjay
@@ -62,6 +69,7 @@ done
 if [ -x "$build/scrubjay" ]; then
     try "installed: bin/scrubjay" test -x "$root/bin/scrubjay"
     try "the installed command finds the installed library" "$root/bin/scrubjay" run -- true
+    try "the installed command measures" measures
 fi
 no_build_paths() { ! grep -rlF -e "$build" -e "$source_dir" "$libdir/pkgconfig" "$libdir/cmake"; }
 try "no installed text names the build or the source folder" no_build_paths
