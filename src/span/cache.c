@@ -164,18 +164,19 @@ struct sj_large *sj__cache_put(struct sj_large *large, size_t allowed_bytes)
     uint64_t allowed_blocks = sj_load_relaxed_u64(&sj__release_limits.cache_count);
     if (large->usable_bytes > allowed_bytes || allowed_blocks == 0)
         return chain(large, NULL);
-    large->freed_ms = sj__clock_ms();
+    uint64_t now_ms = sj__clock_ms();
+    large->freed_ms = now_ms;
     sj__lock(&cache_lock);
-    sum_books(large->freed_ms);
+    sum_books(now_ms);
     while (sj_load_relaxed_u64(&kept_blocks) >= allowed_blocks)
         evicted = evict(true, evicted);
     while (sj_load_relaxed_size(&warm_bytes) + large->usable_bytes > allowed_bytes)
         evicted = evict(false, evicted);
     while (cold_bytes > allowed_bytes)
         evicted = evict(true, evicted);
-    put_locked(large);
+    put_locked(large); /* once unlocked it may be another thread's */
     sj__unlock(&cache_lock);
-    sj_release_note_held(large->freed_ms);
+    sj_release_note_held(now_ms);
     return evicted;
 }
 
