@@ -46,6 +46,9 @@ void bench_engine_read_jobs(struct bench_options *options, struct bench_manifest
     }
     if (options->server != NULL) {
         bench_manifest_take_line(manifest, options->server, options->threads);
+        /* The server itself is to be measured and to get the signal, not a shell that dies of it first. */
+        if (bench_needs_shell(options->server))
+            manifest->items[0].command = bench_format("exec %s", options->server);
         options->ignore_output = options->ignore_errors = options->normalise == NULL;
     } else {
         bench_manifest_take(manifest, words, options->threads);

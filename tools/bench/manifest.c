@@ -139,8 +139,7 @@ static char *manifest_find_program(const char *name)
     return found;
 }
 
-/* Does the command use more of the shell than blanks between words? */
-static bool manifest_needs_shell(const char *command)
+bool bench_needs_shell(const char *command)
 {
     return strpbrk(command, "|&;<>()$`\\\"'*?[]#~") != NULL;
 }
@@ -200,7 +199,7 @@ bool bench_workload_resolve(struct bench_workload *workload)
             workload->words[0] = program;
         return program != NULL;
     }
-    if (manifest_needs_shell(workload->command)) {
+    if (bench_needs_shell(workload->command)) {
         workload->words[0] = bench_copy("/bin/sh", 7);
         workload->words[1] = bench_copy("-c", 2);
         workload->words[2] = workload->command;

@@ -48,6 +48,9 @@ void bench_manifest_take(struct bench_manifest *manifest, char **words, unsigned
 /* The one workload that a line is, as in the last field of a list. */
 void bench_manifest_take_line(struct bench_manifest *manifest, const char *line, unsigned threads);
 
+/* Does the command use more of the shell than blanks between words? */
+bool bench_needs_shell(const char *command);
+
 /* Finds the command's program and fills words[]; false if there is none. To be called after its prepare command. */
 bool bench_workload_resolve(struct bench_workload *workload);
 
