@@ -10,7 +10,7 @@
  */
 #include "gauntlet/attack.h"
 
-#include <malloc.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,7 +156,9 @@ void attack_go_on(void)
     }
     for (size_t i = 0; i < WORK_BLOCKS; i++)
         free(blocks[i]);
-    (void)malloc_trim(0);
+    int (*trim)(size_t) = (int (*)(size_t))dlsym(RTLD_DEFAULT, "malloc_trim"); /* musl has none, some allocators do */
+    if (trim != NULL)
+        (void)trim(0);
 }
 
 void attack_in_thread(void *(*function)(void *), void *argument)

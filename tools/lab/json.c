@@ -175,7 +175,22 @@ struct lab_json *lab_json_read(const char *text)
     struct json_reader reader = { .at = text };
     struct lab_json *value = json_value(&reader);
     json_blanks(&reader);
-    return reader.bad || *reader.at != '\0' ? NULL : value; /* NOLINT(clang-analyzer-unix.Malloc): see json.h */
+    if (!reader.bad && *reader.at == '\0')
+        return value;
+    lab_json_free(value);
+    return NULL;
+}
+
+void lab_json_free(struct lab_json *value)
+{
+    while (value != NULL) {
+        struct lab_json *next = value->next;
+        lab_json_free(value->first);
+        free(value->text);
+        free(value->name);
+        free(value);
+        value = next;
+    }
 }
 
 const struct lab_json *lab_json_member(const struct lab_json *object, const char *name)

@@ -8,7 +8,7 @@
  * Invariants: the text is not trusted: what is no JSON, or nested deeper than 32, gives NULL. Numbers are doubles; 64-bit
  * identifiers are written as strings or stay under 2^53.
  *
- * Concurrency: one thread. Trees are never freed: a session's are few.
+ * Concurrency: one thread. Trees are the caller's; a command that ends soon need not free them.
  */
 #ifndef SJ_LAB_JSON_H
 #define SJ_LAB_JSON_H
@@ -29,6 +29,9 @@ struct lab_json {
 
 /* NULL if `text` is not one JSON value with nothing but blanks after it. */
 struct lab_json *lab_json_read(const char *text);
+
+/* Frees a tree; NULL is none. */
+void lab_json_free(struct lab_json *value);
 
 /* The member of this name, or NULL. `object` may be NULL or no object. */
 const struct lab_json *lab_json_member(const struct lab_json *object, const char *name);
