@@ -16,7 +16,7 @@ void sj__control_settings(struct sj_settings *settings);
 
 /* mallopt's meaning:
  *     M_TRIM_THRESHOLD (-1)            hold_max_bytes; negative: no limit
- *     M_MMAP_THRESHOLD (-3)            cache_max_entry_bytes: what is larger goes back when it is freed; negative: no limit
+ *     M_MMAP_THRESHOLD (-3)            cache_max_entry_bytes: what is larger becomes a free run when it is freed; negative: no limit
  *     M_DECAY_TIME (-100)              release_ms; negative: never
  *     M_PURGE (-101)                   sj_purge(0)
  *     M_PURGE_ALL (-104)               sj_purge(1)

@@ -56,7 +56,7 @@ SJ_ALWAYS_INLINE void *sj_fast_malloc(const struct sj_policy *policy, size_t siz
      * slot is left live, nobody's, unless the handler got it. */
     if (sj_unlikely(sj_word_peek(&bin->bits) != bits || bin->word != word))
         return sj_fast_slow(size_bytes, zero);
-    sj_word_clear_set(&bin->bits, bit); /* not a store of `bits` less one: a handler may take others even now */
+    sj_word_clear(&bin->bits, bit); /* not a store of `bits` less one: even now a handler may take others, or refill */
     if (zero) {
         if (sj_unlikely((word->dirty & bit) != 0))
             return memset(start, 0, bin->slot_bytes);
@@ -76,13 +76,19 @@ SJ_ALWAYS_INLINE void *sj_fast_calloc(const struct sj_policy *policy, size_t cou
 /* Puts a slot that has just stopped being live where the policy wants it. Returns true if it went straight back to the
  * bin it came from, where it still counts as used. One that owes a scrub goes the long way, by which it is paid. */
 SJ_ALWAYS_INLINE bool sj_fast_reuse_at_once(const struct sj_policy *policy, struct sj_heap *heap,
-                                            const struct sj_slab *slab, size_t word_index, uint64_t bit)
+                                            const struct sj_slab *slab, const struct sj_word *word, size_t word_index,
+                                            uint64_t bit)
 {
     bool owes = policy->scrub != SJ_SCRUB_OFF && !sj_scrubs_at_free(policy, slab->slot_bytes);
     if (policy->delay != SJ_DELAY_LIFO || owes || slab->current_word != word_index)
         return false;
     struct sj_bin *bin = &heap->bins[slab->class_index];
-    bin->bits |= bit;
+    sj_word_set(&bin->bits, bit);
+    sj_compiler_barrier();
+    if (sj_unlikely(bin->word != word)) { /* a handler has put another word in its place */
+        sj_word_clear(&bin->bits, bit);
+        return false;
+    }
     bin->reused++;
     return true;
 }
@@ -122,7 +128,7 @@ SJ_ALWAYS_INLINE void sj_fast_free(const struct sj_policy *policy, void *block)
         sj_word_set(&word->dirty, bit);
     }
     sj_word_clear_set(&word->live, bit);
-    if (sj_fast_reuse_at_once(policy, heap, slab, word_index, bit))
+    if (sj_fast_reuse_at_once(policy, heap, slab, word, word_index, bit))
         return;
     sj_word_set(&word->available, bit);
     if (sj_unlikely(--slab->until_slow == 0))

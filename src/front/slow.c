@@ -91,9 +91,9 @@ static bool refill(struct sj_heap *heap, unsigned class_index)
 /* The calling thread's heap with a slot ready in the class's bin; NULL if there is no memory. */
 static struct sj_heap *ready_heap(unsigned class_index, struct sj_asker asker)
 {
-    struct sj_heap *heap = sj__heap_current;
-    bool attached = heap == &sj__heap_none;
     enum sj_inside outer = sj__slow_enter(asker);
+    struct sj_heap *heap = sj__heap_current; /* only now: until then a handler may have attached one */
+    bool attached = heap == &sj__heap_none;
     if (attached)
         heap = sj__heap_attach();
     sj__heap_inside = SJ_INSIDE_HEAP;

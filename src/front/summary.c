@@ -96,7 +96,10 @@ static void add_runs(struct sj_stats *stats, const struct sj_run_bytes *runs)
 {
     struct sj_pass_counts pass;
     sj__pass_read_counts(&pass);
-    stats->free_held_bytes = runs->held[SJ_RUN_DIRTY] + runs->held[SJ_RUN_ZERO] + stats->cache_kept_bytes;
+    stats->free_held_bytes = sj_run_held_bytes(runs) + stats->cache_kept_bytes;
+    stats->owed_bytes += runs->owed;
+    stats->scrubbed_at_reuse += runs->paid_reuse;
+    stats->scrubbed_by_kernel += runs->paid_kernel;
     stats->window_bytes = runs->window;
     stats->run_held_byte_ms = runs->books.held_byte_ms;
     stats->release_passes = pass.passes;

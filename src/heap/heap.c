@@ -185,9 +185,10 @@ static void install(struct sj_bin *bin, struct sj_slab *slab, const struct sj_gr
     bin->word = &slab->planes[group->word_index];
     bin->remote = &slab->remote->bits[group->word_index];
     bin->window_mask = (uint8_t)(group->slots < PICK_WINDOW ? group->slots - 1 : PICK_WINDOW - 1);
-    slab->current_word = group->word_index;
     __atomic_signal_fence(__ATOMIC_RELEASE);
     sj_word_write(&bin->bits, group->bits);
+    sj_compiler_barrier();
+    slab->current_word = group->word_index;
 }
 
 static struct sj_take how_to_take(const struct sj_policy *policy, unsigned class_index)
@@ -248,6 +249,10 @@ static bool refill_locked(const struct sj_policy *policy, struct sj_heap *heap, 
     struct sj_group group;
     renew_pool(heap);
     sj__remote_fold(policy, heap);
+    if (bin->slab != NULL) { /* until the bin has its next word, whole, a handler that frees puts nothing into it */
+        bin->slab->current_word = SJ_NO_WORD;
+        sj_compiler_barrier();
+    }
     struct sj_slab *slab = bin->slab != NULL ? bin->slab : next_slab(policy, heap, class_index);
     for (; slab != NULL; slab = next_slab(policy, heap, class_index)) {
         how.rich_only = list->count > 0;

@@ -236,20 +236,36 @@ void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t
 
 /* ---- Free ------------------------------------------------------------------------------------------------------- */
 
-/* What the block's own pages hold once it is freed and, by policy, scrubbed. `bytes` is what the program could use. */
-static enum sj_run_content content_after_free(const struct sj_policy *policy, struct sj_large *large, size_t bytes)
+/* What the block's own pages hold once it is freed: old bytes, which the policy may want gone now, later or never; or
+ * CONTENT_LOST. `bytes` is what the program could use. */
+static unsigned content_after_free(const struct sj_policy *policy, struct sj_large *large, size_t bytes)
 {
     /* Pages that were moved here keep a mapping of their own; fresh ones join the neighbours' again. */
-    if (large->moved && sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT)) {
+    if (large->moved) {
+        if (!sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT))
+            return CONTENT_LOST;
         (void)sj_fetch_add_relaxed_u64(&released_bytes, bytes);
         large->slack_dirty = 0;
         return SJ_RUN_EMPTY;
     }
-    return policy->scrub == SJ_SCRUB_OFF ? SJ_RUN_DIRTY : zero_pages(large->start, bytes);
+    if (policy->scrub == SJ_SCRUB_OFF)
+        return SJ_RUN_DIRTY;
+    return policy->scrub == SJ_SCRUB_FREE || bytes == 0 ? zero_pages(large->start, bytes) : SJ_RUN_OWING;
 }
 
-/* Lifts the guards, while they still are what their flags say. False: the block's granules are lost to the allocator,
- * which is better than handing out pages that fault. */
+/* Gives a place to the runs whose block left `content`, which owes `owed_bytes` if it owes. Lost granules may not even be
+ * mapped: they are left alone, which is better than handing out pages that fault, and nobody will read what they held. */
+static void give_place(size_t first_granule, size_t granules, bool slack_dirty, unsigned content, size_t owed_bytes)
+{
+    if (content == CONTENT_LOST)
+        (void)sj_fetch_add_relaxed_u64(&released_bytes, owed_bytes);
+    else if (content == SJ_RUN_OWING)
+        sj__run_give_owing(first_granule, granules, owed_bytes);
+    else
+        sj__run_give(first_granule, granules, slack_dirty ? SJ_RUN_DIRTY : (enum sj_run_content)content);
+}
+
+/* Lifts the guards, while they still are what their flags say. False: the block's granules are lost. */
 static bool make_accessible(struct sj_large *large)
 {
     if (lift_guards(large))
@@ -260,24 +276,24 @@ static bool make_accessible(struct sj_large *large)
     return true;
 }
 
-/* Gives a freed block's granules back to the runs, if they are accessible, and its record to the pool. */
-static void give_up(struct sj_large *large, bool accessible, enum sj_run_content content)
+/* Gives a freed block's granules back to the runs and its record to the pool. */
+static void give_up(struct sj_large *large, unsigned content, size_t owed_bytes)
 {
-    if (accessible)
-        sj__run_give(large->first_granule, large->granules, large->slack_dirty ? SJ_RUN_DIRTY : content);
+    give_place(large->first_granule, large->granules, large->slack_dirty, content, owed_bytes);
     record_put(large);
 }
 
-/* Gives up blocks that come out of the cache. What one owes is paid first: a run carries no debts. */
+/* Gives up blocks that come out of the cache. */
 static void give_up_all(struct sj_large *evicted)
 {
     while (evicted != NULL) {
         struct sj_large *large = evicted;
-        enum sj_run_content content = large->cold ? SJ_RUN_EMPTY : large->dirty ? SJ_RUN_DIRTY : SJ_RUN_ZERO;
+        unsigned content = large->cold    ? SJ_RUN_EMPTY
+                           : large->owes  ? SJ_RUN_OWING
+                           : large->dirty ? SJ_RUN_DIRTY
+                                          : SJ_RUN_ZERO;
         evicted = large->next;
-        if (large->owes)
-            content = zero_pages(large->start, large->usable_bytes);
-        give_up(large, make_accessible(large), content);
+        give_up(large, make_accessible(large) ? content : CONTENT_LOST, large->owes ? large->usable_bytes : 0);
     }
 }
 
@@ -367,8 +383,7 @@ bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, cons
         !large->unusable) {
         keep(policy, large);
     } else {
-        bool accessible = make_accessible(large);
-        give_up(large, accessible, content_after_free(policy, large, bytes));
+        give_up(large, make_accessible(large) ? content_after_free(policy, large, bytes) : CONTENT_LOST, bytes);
     }
     return true;
 }
@@ -466,8 +481,7 @@ static bool carry_bytes(const struct sj_policy *policy, struct sj_large *large, 
     sj__large_count_copy(bytes);
     (void)sj_fetch_add_relaxed_u64(&allocated_bytes, bytes);
     (void)sj_fetch_add_relaxed_u64(&freed_bytes, bytes);
-    enum sj_run_content content = content_after_free(policy, large, bytes);
-    *left = large->slack_dirty ? SJ_RUN_DIRTY : content;
+    *left = content_after_free(policy, large, bytes);
     return true;
 }
 
@@ -494,7 +508,8 @@ static bool move(const struct sj_policy *policy, struct sj_large *large, size_t 
         return false;
     }
     withdraw(large);
-    size_t old_first = large->first_granule, old_granules = large->granules;
+    size_t old_first = large->first_granule, old_granules = large->granules, old_bytes = large->usable_bytes;
+    bool old_slack_dirty = !pages && large->slack_dirty; /* what moved with its pages left nothing behind */
     large->start = place.start;
     large->first_granule = place.first_granule;
     large->granules = place.granules;
@@ -502,8 +517,7 @@ static bool move(const struct sj_policy *policy, struct sj_large *large, size_t 
     large->moved = pages;
     publish(large);
     guard_front(policy, large); /* the one behind is set with the size */
-    if (left != CONTENT_LOST)
-        sj__run_give(old_first, old_granules, (enum sj_run_content)left);
+    give_place(old_first, old_granules, old_slack_dirty, left, pages ? 0 : old_bytes);
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include "base/bits.h"
 #include "platform/lock.h"
 #include "platform/pages.h"
+#include "span/scrub.h"
 
 enum {
     BINS_A_DOUBLING_SHIFT = 2,
@@ -16,8 +17,8 @@ enum {
     HELD_MIN_BYTES = 32 << 20, /* free pages always kept for reuse */
     HELD_WINDOW_FRACTION = 8,  /* and this part of the window, if that is more; no more than hold_max_bytes, since a
                                 * window that was large once stays large */
-    AGED_CALLS = 256,          /* system calls of one pass of the clock */
-    REFUSED_REST_MS = 1000     /* until the clock tries again after the kernel refused */
+    PAY_BY_KERNEL_BYTES = HELD_MIN_BYTES, /* what owes is written up to here, see doc/adr/0062 */
+    AGED_CALLS = 256                      /* system calls of one pass of the clock */
 };
 
 struct run {
@@ -29,8 +30,9 @@ struct run {
     struct run *older; /* of the runs that hold pages */
     struct run *newer;
     uint64_t freed_ms; /* since when its largest part has been free */
-    uint32_t content;  /* enum sj_run_content */
-    bool fresh;        /* none of it was ever handed out */
+    size_t owed_bytes;
+    uint32_t content; /* enum sj_run_content */
+    bool fresh;       /* none of it was ever handed out */
 };
 
 struct bins {
@@ -74,12 +76,12 @@ static void record_recycle(struct run *run)
 
 static bool holds_pages(uint32_t content)
 {
-    return content <= SJ_RUN_ZERO;
+    return content <= SJ_RUN_OWING;
 }
 
 static size_t held_locked(void)
 {
-    return bytes_of.held[SJ_RUN_DIRTY] + bytes_of.held[SJ_RUN_ZERO];
+    return sj_run_held_bytes(&bytes_of);
 }
 
 static void age_link(struct run *run, uint64_t now_ms)
@@ -168,6 +170,7 @@ static struct run *joined_record(struct run *before, struct run *after, size_t g
         if (kept == NULL)
             return NULL;
         kept->content = content;
+        kept->owed_bytes = 0;
         age_link(kept, sj__clock_ms());
         return kept;
     }
@@ -181,20 +184,24 @@ static struct run *joined_record(struct run *before, struct run *after, size_t g
 
 /* Puts a free stretch into its bin, joined with neighbours of the same content. If no record can be had the stretch
  * is lost to the allocator: a leak of address space under a kernel that refuses everything, not an error. */
-static void insert_joined(size_t first_granule, size_t granules, enum sj_run_content content, bool fresh)
+static struct run *insert_joined(size_t first_granule, size_t granules, enum sj_run_content content, bool fresh,
+                                 size_t owed_bytes)
 {
     struct run *after = neighbour(first_granule + granules, true, content);
     struct run *before = first_granule > 0 ? neighbour(first_granule - 1, false, content) : NULL;
     size_t first = before != NULL ? before->first_granule : first_granule;
     size_t end = after != NULL ? after->first_granule + after->granules : first_granule + granules;
     fresh &= (before == NULL || before->fresh) && (after == NULL || after->fresh);
+    owed_bytes += (before != NULL ? before->owed_bytes : 0) + (after != NULL ? after->owed_bytes : 0);
     struct run *run = joined_record(before, after, granules, (uint32_t)content);
     if (run == NULL)
-        return;
+        return NULL;
+    run->owed_bytes = owed_bytes;
     run->first_granule = first;
     run->granules = end - first;
     run->fresh = fresh;
     bin_insert(run);
+    return run;
 }
 
 /* The first run of a bin above `bin`, all of whose runs are large enough. */
@@ -219,11 +226,13 @@ static struct run *find_fit(enum sj_run_content content, size_t granules)
     return first_above(bins, bin);
 }
 
-/* Takes the first `granules` of a free run; the rest stays free. */
-static void carve(struct run *run, size_t granules)
+/* Takes the first `granules` of a free run; the rest stays free. Returns their part of what the run owes. */
+static size_t carve(struct run *run, size_t granules)
 {
+    size_t owed_bytes = granules < run->granules ? run->owed_bytes / run->granules * granules : run->owed_bytes;
     bin_remove(run);
     if (run->granules > granules) {
+        run->owed_bytes -= owed_bytes;
         run->first_granule += granules;
         run->granules -= granules;
         bin_insert(run);
@@ -231,13 +240,14 @@ static void carve(struct run *run, size_t granules)
         age_unlink(run);
         record_recycle(run);
     }
+    return owed_bytes;
 }
 
-/* Notes that the first part of a free run is about to be handed out. */
-static void note_taken(const struct run *run, size_t granules)
+/* Notes that the first part of a free run is about to be handed out; `anew`: with fresh pages. */
+static void note_taken(const struct run *run, size_t granules, bool anew)
 {
     size_t bytes = granules << SJ_GRANULE_SHIFT;
-    if (holds_pages(run->content)) {
+    if (holds_pages(run->content) && !anew) {
         uint64_t now_ms = sj__clock_ms();
         sj_books_sum(&bytes_of.books, held_locked(), now_ms);
         sj_books_note_reuse(&bytes_of.books, run->freed_ms, now_ms, bytes);
@@ -252,24 +262,40 @@ static bool make_mapped(size_t first_granule, size_t granules, enum sj_run_conte
     if (*content != SJ_RUN_UNMAPPED)
         return true;
     if (!sj__window_remap(sj_window_address(first_granule), granules << SJ_GRANULE_SHIFT)) {
-        insert_joined(first_granule, granules, SJ_RUN_UNMAPPED, false);
+        (void)insert_joined(first_granule, granules, SJ_RUN_UNMAPPED, false, 0);
         return false;
     }
     *content = SJ_RUN_EMPTY;
     return true;
 }
 
-static bool take_any(size_t granules, size_t *first_granule, enum sj_run_content *content)
+/* Granules on their way out. */
+struct taken {
+    size_t first_granule;
+    size_t granules;
+    enum sj_run_content content;
+    size_t owed_bytes;
+    bool pages_go;  /* a block is moved there with its pages */
+    bool by_kernel; /* what is owed is paid by giving the pages back */
+};
+
+static bool take_first(struct run *run, struct taken *taken)
+{
+    taken->first_granule = run->first_granule;
+    taken->content = (enum sj_run_content)run->content;
+    taken->by_kernel = taken->content == SJ_RUN_OWING &&
+                       (taken->pages_go || taken->granules << SJ_GRANULE_SHIFT >= PAY_BY_KERNEL_BYTES);
+    note_taken(run, taken->granules, taken->by_kernel);
+    taken->owed_bytes = carve(run, taken->granules);
+    return make_mapped(taken->first_granule, taken->granules, &taken->content);
+}
+
+static bool take_any(struct taken *taken)
 {
     for (unsigned kind = 0; kind < SJ_RUN_CONTENTS; kind++) {
-        struct run *run = find_fit((enum sj_run_content)kind, granules);
-        if (run != NULL) {
-            *first_granule = run->first_granule;
-            *content = (enum sj_run_content)kind;
-            note_taken(run, granules);
-            carve(run, granules);
-            return make_mapped(*first_granule, granules, content);
-        }
+        struct run *run = find_fit((enum sj_run_content)kind, taken->granules);
+        if (run != NULL)
+            return take_first(run, taken);
     }
     return false;
 }
@@ -282,7 +308,7 @@ static bool grow(size_t granules)
     if (!sj__window_grow(granules, adjoining, &first, &grown))
         return false;
     bytes_of.window = (first + grown) << SJ_GRANULE_SHIFT;
-    insert_joined(first, grown, SJ_RUN_EMPTY, true);
+    (void)insert_joined(first, grown, SJ_RUN_EMPTY, true, 0);
     return true;
 }
 
@@ -292,6 +318,13 @@ static bool empty_pages(size_t first_granule, size_t granules, enum sj_run_conte
     char *start = sj_window_address(first_granule);
     size_t bytes = granules << SJ_GRANULE_SHIFT;
     return becomes == SJ_RUN_EMPTY ? sj__pages_release(start, bytes) : sj__pages_unmap(start, bytes);
+}
+
+/* Books a payment of what was owed. */
+static void note_paid(size_t owed_bytes, uint64_t *paid)
+{
+    bytes_of.owed -= owed_bytes;
+    *paid += owed_bytes;
 }
 
 /* Turns all free runs of one content into another. Returns the bytes of them. */
@@ -307,7 +340,8 @@ static size_t turn(enum sj_run_content content, enum sj_run_content becomes)
             age_unlink(run);
             turned_bytes += turned.granules << SJ_GRANULE_SHIFT;
             record_recycle(run); /* first: when memory is short there is no other record */
-            insert_joined(turned.first_granule, turned.granules, becomes, turned.fresh);
+            (void)insert_joined(turned.first_granule, turned.granules, becomes, turned.fresh, 0);
+            note_paid(turned.owed_bytes, &bytes_of.paid_kernel);
         } else {
             run->next = refused;
             refused = run;
@@ -326,7 +360,7 @@ static size_t turn(enum sj_run_content content, enum sj_run_content becomes)
 /* Empties all free runs that hold pages. */
 static size_t purge_locked(void)
 {
-    return turn(SJ_RUN_DIRTY, SJ_RUN_EMPTY) + turn(SJ_RUN_ZERO, SJ_RUN_EMPTY);
+    return turn(SJ_RUN_DIRTY, SJ_RUN_EMPTY) + turn(SJ_RUN_ZERO, SJ_RUN_EMPTY) + turn(SJ_RUN_OWING, SJ_RUN_EMPTY);
 }
 
 /* Unmaps all free runs: their address space, and what of it is locked in memory, can be had again elsewhere. */
@@ -356,30 +390,57 @@ static bool make_allowed(size_t granules)
     size_t bytes = granules << SJ_GRANULE_SHIFT;
     if (held_locked() > 0 && exceeds_locked(&sj__release_limits.pressure_bytes, bytes))
         (void)purge_locked();
+    if (held_locked() > 0 && exceeds_locked(&sj__release_limits.limit_bytes, bytes))
+        (void)unmap_locked(); /* locked memory is not given back otherwise */
     return !exceeds_locked(&sj__release_limits.limit_bytes, bytes);
 }
 
 /* Before a growth that is as large as what free runs hold, those give their pages back: they join, and may do. */
 static bool purge_instead(size_t granules)
 {
-    size_t held_bytes = bytes_of.held[SJ_RUN_DIRTY] + bytes_of.held[SJ_RUN_ZERO];
+    size_t held_bytes = held_locked();
     return held_bytes > 0 && granules >= held_bytes >> SJ_GRANULE_SHIFT && purge_locked() > 0;
+}
+
+/* Scrubs what granules owe that were taken: they are ours alone, so not under the lock. */
+static void pay(struct taken *taken)
+{
+    char *start = sj_window_address(taken->first_granule);
+    size_t bytes = taken->granules << SJ_GRANULE_SHIFT;
+    bool by_kernel = taken->by_kernel && sj__pages_release(start, bytes);
+    if (!by_kernel)
+        sj__scrub_bytes(start, bytes);
+    taken->content = by_kernel ? SJ_RUN_EMPTY : SJ_RUN_ZERO;
+    sj__lock(&runs_lock);
+    bytes_of.released += by_kernel ? bytes : 0;
+    note_paid(taken->owed_bytes, by_kernel ? &bytes_of.paid_kernel : &bytes_of.paid_reuse);
+    sj__unlock(&runs_lock);
+}
+
+/* Brings a take to its end: without the lock, which was held for it. */
+static bool hand_over(bool is_taken, struct taken *taken, size_t *first_granule, enum sj_run_content *content)
+{
+    if (!is_taken)
+        return false;
+    if (taken->content == SJ_RUN_OWING)
+        pay(taken);
+    *first_granule = taken->first_granule;
+    *content = taken->content;
+    return true;
 }
 
 bool sj__run_take_to_move(size_t granules, size_t old_granules, size_t *first_granule, enum sj_run_content *content)
 {
+    struct taken taken = { .granules = granules, .pages_go = old_granules > 0 };
     sj_assert(granules > 0);
     sj__lock(&runs_lock);
-    bool taken = make_allowed(granules > old_granules ? granules - old_granules : 0) &&
-                 (take_any(granules, first_granule, content) ||
-                  (purge_instead(granules) && take_any(granules, first_granule, content)) ||
-                  (grow(granules) && take_any(granules, first_granule, content)) ||
-                  (purge_locked() > 0 && take_any(granules, first_granule, content)) ||
-                  (unmap_locked() > 0 && (take_any(granules, first_granule, content) ||
-                                          (grow(granules) && take_any(granules, first_granule, content)))));
-    bytes_of.taken += taken ? granules << SJ_GRANULE_SHIFT : 0;
+    bool is_taken = make_allowed(granules > old_granules ? granules - old_granules : 0) &&
+                    (take_any(&taken) || (purge_instead(granules) && take_any(&taken)) ||
+                     (grow(granules) && take_any(&taken)) || (purge_locked() > 0 && take_any(&taken)) ||
+                     (unmap_locked() > 0 && (take_any(&taken) || (grow(granules) && take_any(&taken)))));
+    bytes_of.taken += is_taken ? granules << SJ_GRANULE_SHIFT : 0;
     sj__unlock(&runs_lock);
-    return taken;
+    return hand_over(is_taken, &taken, first_granule, content);
 }
 
 bool sj__run_take(size_t granules, size_t *first_granule, enum sj_run_content *content)
@@ -387,16 +448,12 @@ bool sj__run_take(size_t granules, size_t *first_granule, enum sj_run_content *c
     return sj__run_take_to_move(granules, 0, first_granule, content);
 }
 
-static bool take_exactly(size_t first_granule, size_t granules, enum sj_run_content *content)
+static bool take_exactly(size_t first_granule, struct taken *taken)
 {
     for (unsigned kind = 0; kind < SJ_RUN_CONTENTS; kind++) {
         struct run *run = neighbour(first_granule, true, (enum sj_run_content)kind);
-        if (run != NULL && run->granules >= granules) {
-            *content = (enum sj_run_content)kind;
-            note_taken(run, granules);
-            carve(run, granules);
-            return make_mapped(first_granule, granules, content);
-        }
+        if (run != NULL && run->granules >= taken->granules)
+            return take_first(run, taken);
     }
     return false;
 }
@@ -411,13 +468,14 @@ static bool is_at_end(size_t granule)
 
 bool sj__run_take_at(size_t first_granule, size_t granules, enum sj_run_content *content)
 {
+    struct taken taken = { .granules = granules };
     sj__lock(&runs_lock);
-    bool taken = make_allowed(granules) &&
-                 (take_exactly(first_granule, granules, content) ||
-                  (is_at_end(first_granule) && grow(granules) && take_exactly(first_granule, granules, content)));
-    bytes_of.taken += taken ? granules << SJ_GRANULE_SHIFT : 0;
+    bool is_taken =
+        make_allowed(granules) && (take_exactly(first_granule, &taken) ||
+                                   (is_at_end(first_granule) && grow(granules) && take_exactly(first_granule, &taken)));
+    bytes_of.taken += is_taken ? granules << SJ_GRANULE_SHIFT : 0;
     sj__unlock(&runs_lock);
-    return taken;
+    return hand_over(is_taken, &taken, &first_granule, content);
 }
 
 static bool may_hold_locked(size_t more_bytes)
@@ -429,7 +487,7 @@ static bool may_hold_locked(size_t more_bytes)
            !exceeds_locked(&sj__release_limits.pressure_bytes, more_bytes);
 }
 
-void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content content)
+static void give(size_t first_granule, size_t granules, enum sj_run_content content, size_t owed_bytes)
 {
     size_t bytes = granules << SJ_GRANULE_SHIFT;
     for (size_t i = 0; i < granules; i++)
@@ -438,14 +496,33 @@ void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content con
     uint64_t now_ms = sj__clock_ms();
     sj_books_sum(&bytes_of.books, held_locked(), now_ms);
     bytes_of.taken -= bytes;
-    if (holds_pages(content) && !may_hold_locked(bytes) && empty_pages(first_granule, granules, SJ_RUN_EMPTY)) {
-        bytes_of.released += bytes;
-        content = SJ_RUN_EMPTY;
+    bytes_of.owed += owed_bytes;
+    if (holds_pages(content) && !may_hold_locked(bytes)) {
+        sj__unlock(&runs_lock); /* the granules are nobody's meanwhile */
+        bool emptied = empty_pages(first_granule, granules, SJ_RUN_EMPTY);
+        sj__lock(&runs_lock);
+        if (emptied) {
+            bytes_of.released += bytes;
+            note_paid(owed_bytes, &bytes_of.paid_kernel);
+            content = SJ_RUN_EMPTY;
+            owed_bytes = 0;
+        }
     }
-    insert_joined(first_granule, granules, content, false);
+    (void)insert_joined(first_granule, granules, content, false, owed_bytes);
     sj__unlock(&runs_lock);
     if (holds_pages(content))
         sj_release_note_held(now_ms);
+}
+
+void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content content)
+{
+    sj_assert(content != SJ_RUN_OWING);
+    give(first_granule, granules, content, 0);
+}
+
+void sj__run_give_owing(size_t first_granule, size_t granules, size_t owed_bytes)
+{
+    give(first_granule, granules, SJ_RUN_OWING, owed_bytes);
 }
 
 /* Takes the first part, of at most `bytes`, of the oldest run that holds pages, if it is old enough. */
@@ -457,7 +534,7 @@ static bool take_aged_locked(uint64_t before_ms, size_t bytes, struct run *taken
     *taken = *oldest;
     if (taken->granules > bytes >> SJ_GRANULE_SHIFT)
         taken->granules = bytes >> SJ_GRANULE_SHIFT;
-    carve(oldest, taken->granules);
+    taken->owed_bytes = carve(oldest, taken->granules);
     return true;
 }
 
@@ -471,18 +548,24 @@ uint64_t sj__run_release_aged(uint64_t before_ms, size_t *budget_bytes)
         sj__unlock(&runs_lock);
         refused = !empty_pages(run.first_granule, run.granules, SJ_RUN_EMPTY);
         sj__lock(&runs_lock);
-        insert_joined(run.first_granule, run.granules, refused ? (enum sj_run_content)run.content : SJ_RUN_EMPTY,
-                      run.fresh);
+        struct run *put =
+            insert_joined(run.first_granule, run.granules, refused ? (enum sj_run_content)run.content : SJ_RUN_EMPTY,
+                          run.fresh, refused ? run.owed_bytes : 0);
         *budget_bytes -= bytes;
+        if (refused && put != NULL) { /* as if freed just now: others have their turn first */
+            age_unlink(put);
+            age_link(put, sj__clock_ms());
+        }
         if (refused)
             break;
+        note_paid(run.owed_bytes, &bytes_of.paid_kernel);
         bytes_of.released += bytes;
         bytes_of.books.aged_bytes += bytes;
         bytes_of.books.aged_calls++;
     }
     uint64_t oldest_ms = oldest != NULL ? oldest->freed_ms : SJ_NEVER_MS;
     sj__unlock(&runs_lock);
-    return refused ? sj__clock_ms() + REFUSED_REST_MS : oldest_ms;
+    return oldest_ms;
 }
 
 bool sj__run_is_pressed(void)

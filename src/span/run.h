@@ -5,14 +5,16 @@
  *
  * Why this way: two-level segregated fit by size (a bitmap of non-empty bins, four bins a doubling), so that every
  * request is a few bit operations whatever the number of runs. Runs are kept apart by what their pages hold, because
- * that decides what the next owner owes: a dirty run must be scrubbed, a zero one is ready, an empty one costs faults.
+ * that decides what it costs to hand them out: a zero run is ready, an owing one is scrubbed first, an empty one costs
+ * faults. An owing run may go back to the system before anybody wants it; then the system has paid, and nothing was
+ * scrubbed for nothing.
  * Runs of different content are never joined but when memory is short; then all are emptied, and all are alike. If that
  * is not enough they are unmapped, which is all that helps under RLIMIT_AS and with locked memory.
  *
  * Runs that hold pages are also linked by age. A joined run has the age and the place in that order of its largest part:
  * so the order stays exact without a search, and a large run does not stay young because small ones keep joining it.
  *
- * Invariants: a free run's first and last granule name its record in the map; the others name "freed" or "unused".
+ * Invariants: what was freed owing is handed out as zero, or not at all. A free run's first and last granule name its record in the map; the others name "freed" or "unused".
  * Two neighbouring free runs never have the same content. Records are recycled only as records of runs.
  *
  * Concurrency: one lock of rank RUNS, held for the bit operations; system calls on pages run under it only when
@@ -25,14 +27,15 @@
 #include "span/release.h"
 
 enum sj_run_content {
-    SJ_RUN_DIRTY,    /* pages hold whatever was last written */
+    SJ_RUN_DIRTY,    /* pages hold whatever was last written; whoever takes them knows what to do */
     SJ_RUN_ZERO,     /* pages are held and all zero */
+    SJ_RUN_OWING,    /* pages hold old bytes, which are scrubbed before they are handed out: never handed out so */
     SJ_RUN_EMPTY,    /* no pages are held: reads as zero, costs a fault a page */
     SJ_RUN_UNMAPPED, /* not even mapped: given back under a limit on address space or locked memory; never handed out so */
     SJ_RUN_CONTENTS
 };
 
-/* Takes `granules` granules, dirty or zero ones first. On success says where they start and what they hold, and the map
+/* Takes `granules` granules, those with pages first. On success says where they start and what they hold, and the map
  * entries of the taken granules are the caller's to set. False: the kernel gives no more. */
 bool sj__run_take(size_t granules, size_t *first_granule, enum sj_run_content *content);
 
@@ -46,6 +49,9 @@ bool sj__run_take_at(size_t first_granule, size_t granules, enum sj_run_content 
 /* Gives granules back. Their map entries are set to "freed". A run that holds pages is emptied at once while more than
  * the allowed bytes are held. */
 void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content content);
+
+/* The same for pages that owe a scrub of `owed_bytes`, as the ledger counts. */
+void sj__run_give_owing(size_t first_granule, size_t granules, size_t owed_bytes);
 
 /* True if so much memory is in use that nothing free should be held. */
 bool sj__run_is_pressed(void);
@@ -65,11 +71,20 @@ struct sj_run_bytes {
     size_t held[SJ_RUN_CONTENTS]; /* bytes of free runs by content */
     size_t window;                /* bytes of the window in all */
     size_t taken;                 /* bytes handed out and not given back */
+    uint64_t owed;                /* ledger: what owing runs owe */
+    uint64_t paid_reuse;          /* ledger: scrubbed before it was handed out */
+    uint64_t paid_kernel;         /* ledger: given back to the system while it was owed */
     uint64_t released;            /* bytes ever given back to the system */
     uint64_t refaulted;           /* bytes taken from empty runs that had been handed out before */
     struct sj_hold_books books;
 };
 void sj__run_read_bytes(struct sj_run_bytes *out);
+
+/* Bytes of free runs that hold pages. */
+SJ_ALWAYS_INLINE size_t sj_run_held_bytes(const struct sj_run_bytes *bytes)
+{
+    return bytes->held[SJ_RUN_DIRTY] + bytes->held[SJ_RUN_ZERO] + bytes->held[SJ_RUN_OWING];
+}
 
 void sj__run_lock_for_fork(void);
 void sj__run_unlock_after_fork(bool in_child);

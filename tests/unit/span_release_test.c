@@ -102,7 +102,7 @@ static size_t held_bytes(void)
 {
     struct sj_run_bytes runs;
     sj__run_read_bytes(&runs);
-    return runs.held[SJ_RUN_DIRTY] + runs.held[SJ_RUN_ZERO];
+    return sj_run_held_bytes(&runs);
 }
 
 static bool is_resident(void *block, size_t bytes)
