@@ -233,6 +233,12 @@ void sj__adopt_check_at_exit(void)
 {
     sj__thread_block_signals();
     (void)visit_idle_heaps(fold);
+    for (struct sj_heap *heap = sj__adopt_all_heaps(); heap != NULL; heap = heap->next_of_all) {
+        if (sj__try_lock(&heap->lock)) { /* a thread that is stopped must not keep the process from ending */
+            sj__remote_check(heap);
+            sj__unlock(&heap->lock);
+        }
+    }
     sj__thread_let_signals_in();
 }
 

@@ -34,7 +34,8 @@ uint32_t sj__adopt_threads(void);
 /* All heaps there are, linked by next_of_all. */
 struct sj_heap *sj__adopt_all_heaps(void);
 
-/* Folds and checks the calling thread's heap, the shared and the abandoned ones: at process exit. */
+/* At process exit: folds and checks the calling thread's heap, the shared and the abandoned ones, and checks those of other
+ * threads, which may be running. */
 void sj__adopt_check_at_exit(void);
 
 /* Gives back what idle heaps and the calling thread's hold empty. Returns the bytes. */

@@ -101,6 +101,26 @@ void sj__remote_fold_slab(const struct sj_policy *policy, struct sj_heap *heap, 
         sj__heap_settle_slab(policy, heap, slab);
 }
 
+static void check_word(const struct sj_slab *slab, unsigned word_index)
+{
+    /* Before live, and acquire: a slot whose claim is seen was live before it, and pairs with the claim. The owner's free
+     * clears live without the lock, but not of a slot that has been claimed, unless it is freed twice. */
+    uint64_t freed = sj_load_acquire_u64(&slab->remote->bits[word_index]);
+    uint64_t stray = freed & ~sj_word_peek(&slab->planes[word_index].live);
+    if (stray != 0)
+        report_raced(slab, word_index, stray);
+}
+
+/* Slabs are only pushed meanwhile, at the head; what has another owner, whose lock is not held, is left to that one. */
+void sj__remote_check(const struct sj_heap *heap)
+{
+    const struct sj_slab *slab = sj_load_acquire_ptr(&heap->queue); /* pairs with the push */
+    for (; slab != NULL; slab = sj_load_relaxed_ptr(&slab->remote->next))
+        if (sj_load_acquire_ptr(&slab->span.owner) == heap)
+            for (unsigned w = 0; w < slab->words; w++)
+                check_word(slab, w);
+}
+
 void sj__remote_fold(const struct sj_policy *policy, struct sj_heap *heap)
 {
     if (sj_load_relaxed_ptr(&heap->queue) == NULL)

@@ -17,7 +17,8 @@
  *     - a slab may be closed, and even opened again, between a claim and its push: `queued` and the link outlive that,
  *       and whoever pops a slab that is not its own passes it on to its owner.
  *
- * Concurrency: sj__remote_free from any thread; sj__remote_fold by the heap's owner, with its lock held.
+ * Concurrency: sj__remote_free from any thread; sj__remote_fold by the heap's owner, with its lock held; sj__remote_check
+ * by any thread that holds it.
  */
 #ifndef SJ_HEAP_REMOTE_H
 #define SJ_HEAP_REMOTE_H
@@ -34,5 +35,9 @@ void sj__remote_fold(const struct sj_policy *policy, struct sj_heap *heap);
 
 /* Folds one slab's remote frees. */
 void sj__remote_fold_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab);
+
+/* Reports a raced double free as the fold would, and changes nothing: for a heap whose owner may be running. Under the
+ * heap's lock. */
+void sj__remote_check(const struct sj_heap *heap);
 
 #endif

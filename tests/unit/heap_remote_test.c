@@ -319,6 +319,50 @@ static void trim_raced(void)
     (void)sj_malloc_trim(0);
 }
 
+static pthread_barrier_t both_there;
+
+/* A thread that lives on and does nothing more. `in_order`: what was freed elsewhere was not freed here. */
+static void *own_and_stay(void *in_order)
+{
+    if (in_order != NULL) {
+        void *block;
+        make_blocks(&block, 1, 1000);
+        free_elsewhere(&block, 1);
+    } else {
+        queue_by_hand(sj__heap_current, slab_of(raced_block()));
+    }
+    (void)pthread_barrier_wait(&both_there);
+    for (;;)
+        (void)pause();
+    return NULL;
+}
+
+static void exit_beside(void *in_order)
+{
+    pthread_t thread;
+    (void)pthread_barrier_init(&both_there, NULL, 2);
+    if (pthread_create(&thread, NULL, own_and_stay, in_order) != 0)
+        _exit(1);
+    (void)pthread_barrier_wait(&both_there);
+    sj__adopt_check_at_exit();
+}
+
+static void exit_beside_raced(void)
+{
+    exit_beside(NULL);
+}
+
+static void exit_beside_freed_once(void)
+{
+    exit_beside(&both_there);
+}
+
+static void heap_remote__raced_double_free_is_reported_at_exit_though_its_owner_lives_on(void)
+{
+    CHECK(is_reported(exit_beside_raced));
+    CHECK(!is_reported(exit_beside_freed_once));
+}
+
 static void heap_remote__raced_double_free_is_reported_by_the_fold(void)
 {
     CHECK(is_reported(fold_raced));
@@ -395,6 +439,7 @@ int main(int argc, char **argv)
     RUN(heap_remote__closed_slab_is_dropped_from_the_queue);
     RUN(heap_remote__raced_double_free_is_reported_by_the_fold);
     RUN(heap_remote__raced_double_free_is_reported_before_the_slot_is_handed_out);
+    RUN(heap_remote__raced_double_free_is_reported_at_exit_though_its_owner_lives_on);
     RUN(heap_remote__second_free_is_reported_whoever_frees);
     RUN(heap_remote__threads_that_free_each_others_blocks_lose_none);
     return unit_end();
