@@ -14,6 +14,16 @@
 #include <errno.h>
 #include <stdio.h>
 
+/* libc's vsprintf, other than its vsnprintf, does not empty the target first: programs print a buffer into itself. */
+static int print_measured(char *to, size_t room, const char *format, va_list arguments, struct sj_asker asker)
+{
+    va_list again;
+    va_copy(again, arguments);
+    sj_print_judge(to, room, SJ_COPY_UNBOUNDED, sj__sealed.copies.vsnprintf(NULL, 0, format, again), asker);
+    va_end(again);
+    return sj__sealed.copies.vsprintf(to, format, arguments);
+}
+
 static int print(char *to, size_t stated_bytes, const char *format, va_list arguments, struct sj_asker asker)
 {
     if (sj_unlikely(sj__sealed.copies.vsnprintf == NULL) && (!sj__start() || sj__sealed.copies.vsnprintf == NULL)) {
@@ -23,6 +33,8 @@ static int print(char *to, size_t stated_bytes, const char *format, va_list argu
     size_t room = sj_print_room(to, stated_bytes);
     if (room == SJ_COPY_UNBOUNDED)
         return sj__sealed.copies.vsprintf(to, format, arguments);
+    if (stated_bytes == SJ_COPY_UNBOUNDED)
+        return print_measured(to, room, format, arguments, asker);
     int length = sj__sealed.copies.vsnprintf(to, room, format, arguments);
     sj_print_judge(to, room, stated_bytes, length, asker);
     return length;

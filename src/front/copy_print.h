@@ -4,7 +4,8 @@
  *
  * Why this way: how long a text will be nobody knows before it is made, so it is made into as much room as there is, and
  * what libc says it needed tells whether that was enough. No byte is written behind the block, and a program that states
- * more room than there is, as many do, runs as long as its texts are short.
+ * more room than there is, as many do, runs as long as its texts are short. sprintf's text alone is made twice, the first
+ * time to be measured, since libc has no bounded function that leaves the target as it was until it is written to.
  *
  * Invariants: see copy.h.
  *
