@@ -21,6 +21,23 @@ void *sj__own_set(void *to, int byte, size_t bytes)
     return sj__sealed.copies.memset(to, byte, bytes);
 }
 
+static bool names_something(uint32_t kind)
+{
+    return kind == SJ_SPAN_SLAB || kind == SJ_SPAN_LARGE || kind == SJ_SPAN_RUN || kind == SJ_SPAN_FRESH;
+}
+
+/* Of a large block only the first granule names something: where another does, or the window ends, the block has ended. */
+static size_t room_before_next(const void *pointer, size_t bytes)
+{
+    size_t offset = sj_window_offset(pointer);
+    size_t limit = sj_peek_size(&sj__window_limit_bytes);
+    size_t end = bytes < limit - offset ? offset + bytes : limit;
+    for (size_t granule = (offset >> SJ_GRANULE_SHIFT) + 1; granule << SJ_GRANULE_SHIFT < end; granule++)
+        if (names_something(sj_load_relaxed_u32(&sj_window_lookup(granule)->kind)))
+            return (granule << SJ_GRANULE_SHIFT) - offset;
+    return bytes <= limit - offset ? SJ_COPY_UNBOUNDED : limit - offset;
+}
+
 /* Its own granule is always looked at. Free runs and slabs end the walk: a block's inner granules are neither. */
 static size_t room_in_large(const void *pointer, size_t bytes)
 {
@@ -37,7 +54,7 @@ static size_t room_in_large(const void *pointer, size_t bytes)
                                                                                           : 0;
         }
         if (steps == 0)
-            return SJ_COPY_UNBOUNDED;
+            return room_before_next(pointer, bytes);
         if (granule == 0)
             return 0;
     }
@@ -55,9 +72,7 @@ static bool is_live(const struct sj_judgement *judgement)
 {
     if (judgement->slab == NULL)
         return judgement->large != NULL;
-    const struct sj_word *word = &judgement->slab->planes[judgement->slot_index / SJ_WORD_BITS];
-    return judgement->block != NULL &&
-           (sj_word_read_acquire(&word->live) >> (judgement->slot_index % SJ_WORD_BITS) & 1) != 0;
+    return judgement->block != NULL && sj_copy_slot_room(judgement->slab, judgement->block) != 0;
 }
 
 SJ_COLD static void stop(enum sj_report_id id, const void *pointer, size_t bytes, struct sj_asker asker)

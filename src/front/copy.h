@@ -5,9 +5,10 @@
  * Why this way: a copy has both ends of a write in hand before it writes, which no other place has, so an overflow by
  * copying is stopped with nothing overwritten. The block is found as in free: one subtraction and compare tell what is
  * not ours (stack, globals, other mappings), which passes; then the map, the record, a multiplication for the slot. A
- * slot's end is the bound. The slot's live bit is read too: a copy into a freed block is a use after free.
+ * slot's end is the bound. The slot's live and remote bits are read too: a copy into a freed block is a use after free.
  * Large blocks have a guard page behind them, so a small copy that runs off their end is stopped by that; only as much is
- * walked back to find the start of a large block as the copy itself is long (one granule for each 512 bytes).
+ * walked back to find the start of a large block as the copy itself is long (one granule for each 512 bytes). Where that is
+ * not enough the granules that the copy reaches are looked at: one that names something is not the block's any more.
  *
  * Invariants: a check that passes has changed nothing. No thread-local data, no lock, no errno, no allocation: these
  * functions run before a static program has thread-local storage.
@@ -32,6 +33,12 @@ SJ_ALWAYS_INLINE bool sj_copy_checks_write(const void *to)
     return (uintptr_t)to - sj__sealed.copies.write_base < sj_peek_size(&sj__window_limit_bytes);
 }
 
+/* Two instructions, where the next has four: nearly all copies are made with reads not judged. */
+SJ_ALWAYS_INLINE bool sj_copy_judges_reads(void)
+{
+    return sj__sealed.copies.read_base < SJ_COPIES_NOWHERE;
+}
+
 SJ_ALWAYS_INLINE bool sj_copy_checks_read(const void *from)
 {
     return (uintptr_t)from - sj__sealed.copies.read_base < sj_peek_size(&sj__window_limit_bytes);
@@ -41,10 +48,13 @@ SJ_ALWAYS_INLINE bool sj_copy_checks_read(const void *from)
 SJ_ALWAYS_INLINE size_t sj_copy_slot_room(const struct sj_slab *slab, const void *pointer)
 {
     size_t offset = (size_t)((const char *)pointer - slab->base);
-    size_t slot = sj_slot_of(slab->reciprocal, offset);
-    if (sj_unlikely(slot >= slab->slots)) /* also before the first slot, where the offset wraps */
+    size_t slot;
+    (void)sj_slot_exact(slab->reciprocal, offset, &slot); /* the inside of a slot is good too */
+    if (sj_unlikely(slot >= slab->slots))                 /* also before the first slot, where the offset wraps */
         return 0;
-    if (sj_unlikely(!sj_word_has(&slab->planes[slot / SJ_WORD_BITS].live, (uint64_t)1 << (slot % SJ_WORD_BITS))))
+    size_t word_index = slot / SJ_WORD_BITS;
+    uint64_t live = sj_word_peek(&slab->planes[word_index].live) & ~sj_peek_u64(&slab->remote->bits[word_index]);
+    if (sj_unlikely((live >> (slot % SJ_WORD_BITS) & 1) == 0))
         return 0;
     return (slot + 1) * slab->slot_bytes - offset;
 }
@@ -53,11 +63,10 @@ SJ_ALWAYS_INLINE size_t sj_copy_slot_room(const struct sj_slab *slab, const void
  * within one step of the size classes, as most tiny copies do, crosses no slot's end, and nothing need be looked up. */
 SJ_ALWAYS_INLINE bool sj_copy_fits_slot(const void *to, size_t bytes)
 {
-    if (bytes <= SJ_SMALL_STEP_BYTES - ((uintptr_t)to & (SJ_SMALL_STEP_BYTES - 1)))
+    if (bytes <= -((uintptr_t)to | -(uintptr_t)SJ_SMALL_STEP_BYTES))
         return true;
     struct sj_span *span = sj_window_lookup(((uintptr_t)to - sj__sealed.copies.write_base) >> SJ_GRANULE_SHIFT);
-    return sj_load_relaxed_u32(&span->kind) == SJ_SPAN_SLAB &&
-           sj_copy_slot_room((struct sj_slab *)(void *)span, to) >= bytes;
+    return sj_peek_u32(&span->kind) == SJ_SPAN_SLAB && sj_copy_slot_room((struct sj_slab *)(void *)span, to) >= bytes;
 }
 
 /* How many bytes there are from `pointer`, which lies in the window, to the end of its block, small or large; 0 if it is
@@ -68,21 +77,21 @@ size_t sj__copy_room(const void *pointer, size_t bytes);
 void sj__copy_check_write(const void *to, size_t bytes, struct sj_asker asker);
 void sj__copy_check_read(const void *from, size_t bytes, struct sj_asker asker);
 
-/* What fits no slot: checks it, reports, or copies. */
+/* What fits no slot, or where reads are judged: checks it, reports, or copies. */
 void *sj__copy_move(void *to, const void *from, size_t bytes, struct sj_asker asker);
 void *sj__copy_set(void *to, int byte, size_t bytes, struct sj_asker asker);
 
 /* Copies, with both checks. No call but the last, and few registers, so that nothing has to be saved. */
 SJ_ALWAYS_INLINE void *sj_copy_move(void *to, const void *from, size_t bytes, struct sj_asker asker)
 {
-    if (sj_copy_checks_read(from) || (sj_copy_checks_write(to) && !sj_copy_fits_slot(to, bytes)))
+    if (sj_unlikely(sj_copy_judges_reads()) || (sj_copy_checks_write(to) && sj_unlikely(!sj_copy_fits_slot(to, bytes))))
         return sj__copy_move(to, from, bytes, asker);
     return sj__sealed.copies.memmove(to, from, bytes);
 }
 
 SJ_ALWAYS_INLINE void *sj_copy_set(void *to, int byte, size_t bytes, struct sj_asker asker)
 {
-    if (sj_copy_checks_write(to) && !sj_copy_fits_slot(to, bytes))
+    if (sj_copy_checks_write(to) && sj_unlikely(!sj_copy_fits_slot(to, bytes)))
         return sj__copy_set(to, byte, bytes, asker);
     return sj__sealed.copies.memset(to, byte, bytes);
 }

@@ -80,7 +80,7 @@ SJ_ALWAYS_INLINE bool sj_fast_reuse_at_once(const struct sj_policy *policy, stru
                                             uint64_t bit)
 {
     bool owes = policy->scrub != SJ_SCRUB_OFF && !sj_scrubs_at_free(policy, slab->slot_bytes);
-    if (policy->delay != SJ_DELAY_LIFO || owes || slab->current_word != word_index)
+    if (policy->delay != SJ_DELAY_LIFO || owes || slab->current_word != (uint32_t)word_index)
         return false;
     struct sj_bin *bin = &heap->bins[slab->class_index];
     sj_word_set(&bin->bits, bit);

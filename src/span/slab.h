@@ -2,7 +2,7 @@
  *
  * What: a slab, a run of equal slots, and its state, which lies in the metadata arena.
  *
- *     struct sj_slab          one cache line that every free of its slots reads
+ *     struct sj_slab          one cache line that every free of its slots, and every copy into them, reads
  *                             one cache line that only slow paths read
  *     struct sj_word[words]   four planes for each 64 slots: live, available, dirty, freed     written by the owner only
  *     struct sj_remote        link, queued flag, one word of remote bits for each 64 slots     written by anybody
@@ -25,7 +25,7 @@
  * it, see heap/remote.h).
  *
  * Concurrency: the owner's thread writes slab and planes, its slow paths under the heap's lock. Other threads read
- * owner, base, reciprocal, slot_bytes, class_index and the live plane, and write struct sj_remote by atomics.
+ * owner, base, reciprocal, slot_bytes, slots, class_index and the live plane, and write struct sj_remote by atomics.
  */
 #ifndef SJ_SPAN_SLAB_H
 #define SJ_SPAN_SLAB_H
@@ -70,12 +70,12 @@ struct sj_slab {
     int32_t until_slow; /* slots not available, less `trigger`: the free that brings it to 0 takes the slow path */
     uint32_t trigger;
     struct sj_remote *remote;
-    size_t current_word; /* index of the word its bin hands out from; SJ_NO_WORD if none */
+    uint32_t current_word; /* index of the word its bin hands out from; SJ_NO_WORD if none */
+    uint32_t slots;
 
     SJ_CACHE_ALIGNED struct sj_slab *next; /* in its bin's list, or in the pool of records */
     struct sj_slab *previous;
     size_t first_granule;
-    uint32_t slots;
     uint16_t words;
     uint16_t groups;      /* groups of fresh_slots neighbours, the last may be smaller */
     uint16_t first_group; /* the group that was opened first; the others follow, round the end */
