@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What: what fortified programs call for the functions of copy_memory.c, copy_string.c and copy_wide.c where the compiler
- * knew the target's size: that size is judged as libc judges it, and the block by the plain function. glibc only.
+ * knew the target's size: that size is judged as libc judges it, and the block by the plain function. And glibc's second
+ * names of four of them, which its older headers led to. glibc only.
  *
  * Why this way: two numbers bound the copy, and the smaller one stops it. The plain functions are jumped to, so a report
  * names these, with the program as their caller.
@@ -21,6 +22,7 @@ void *__memcpy_chk(void *to, const void *from, size_t bytes, size_t known_bytes)
 void *__memmove_chk(void *to, const void *from, size_t bytes, size_t known_bytes);
 void *__mempcpy_chk(void *to, const void *from, size_t bytes, size_t known_bytes);
 void *__memset_chk(void *to, int byte, size_t bytes, size_t known_bytes);
+void __explicit_bzero_chk(void *to, size_t bytes, size_t known_bytes);
 char *__strcpy_chk(char *to, const char *from, size_t known_bytes);
 char *__stpcpy_chk(char *to, const char *from, size_t known_bytes);
 char *__strcat_chk(char *to, const char *from, size_t known_bytes);
@@ -37,6 +39,10 @@ wchar_t *__wcscat_chk(wchar_t *to, const wchar_t *from, size_t known_count);
 wchar_t *__wcsncpy_chk(wchar_t *to, const wchar_t *from, size_t count, size_t known_count);
 wchar_t *__wcpncpy_chk(wchar_t *to, const wchar_t *from, size_t count, size_t known_count);
 wchar_t *__wcsncat_chk(wchar_t *to, const wchar_t *from, size_t count, size_t known_count);
+void *__mempcpy(void *to, const void *from, size_t bytes);
+char *__stpcpy(char *to, const char *from);
+char *__stpncpy(char *to, const char *from, size_t bytes);
+void __bzero(void *to, size_t bytes);
 
 SJ_ALWAYS_INLINE void need(bool fits)
 {
@@ -72,6 +78,12 @@ SJ_EXPORT void *__memset_chk(void *to, int byte, size_t bytes, size_t known_byte
 {
     need(bytes <= known_bytes);
     return memset(to, byte, bytes);
+}
+
+SJ_EXPORT void __explicit_bzero_chk(void *to, size_t bytes, size_t known_bytes)
+{
+    need(bytes <= known_bytes);
+    explicit_bzero(to, bytes);
 }
 
 SJ_EXPORT char *__strcpy_chk(char *to, const char *from, size_t known_bytes)
@@ -168,4 +180,24 @@ SJ_EXPORT wchar_t *__wcsncat_chk(wchar_t *to, const wchar_t *from, size_t count,
 {
     need_text(wcsnlen(to, known_count), wcsnlen(from, count), known_count);
     return wcsncat(to, from, count);
+}
+
+SJ_EXPORT void *__mempcpy(void *to, const void *from, size_t bytes)
+{
+    return mempcpy(to, from, bytes);
+}
+
+SJ_EXPORT char *__stpcpy(char *to, const char *from)
+{
+    return stpcpy(to, from);
+}
+
+SJ_EXPORT char *__stpncpy(char *to, const char *from, size_t bytes)
+{
+    return stpncpy(to, from, bytes);
+}
+
+SJ_EXPORT void __bzero(void *to, size_t bytes)
+{
+    (void)memset(to, 0, bytes);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What: memcpy, memmove, mempcpy, memset, bcopy, bzero, checked; see copy.h.
+ * What: memcpy, memmove, mempcpy, memccpy, memset, bcopy, bzero, explicit_bzero, checked; see copy.h.
  *
  * Why this way: each is one check and a jump to libc's function. memcpy leads to memmove: programs linked before glibc 2.14
  * ask for a memcpy that may overlap, and what overlaps is no heap error, so nothing here may make it one.
@@ -34,6 +34,15 @@ SJ_EXPORT void *mempcpy(void *restrict to, const void *restrict from, size_t byt
     return (char *)sj_copy_move(to, from, bytes, SJ_COPY_ASKER("mempcpy")) + bytes;
 }
 
+/* Copies as far as the first `byte`, with it; the end of that, or NULL if there was none. */
+SJ_EXPORT void *memccpy(void *restrict to, const void *restrict from, int byte, size_t bytes)
+{
+    const char *found = memchr(from, byte, bytes);
+    size_t taken_bytes = found != NULL ? (size_t)(found - (const char *)from) + 1 : bytes;
+    char *end = (char *)sj_copy_move(to, from, taken_bytes, SJ_COPY_ASKER("memccpy")) + taken_bytes;
+    return found != NULL ? end : NULL;
+}
+
 SJ_EXPORT void *memset(void *to, int byte, size_t bytes)
 {
     return sj_copy_set(to, byte, bytes, SJ_COPY_ASKER("memset"));
@@ -47,4 +56,9 @@ SJ_EXPORT void bcopy(const void *from, void *to, size_t bytes)
 SJ_EXPORT void bzero(void *to, size_t bytes)
 {
     (void)sj_copy_set(to, 0, bytes, SJ_COPY_ASKER("bzero"));
+}
+
+SJ_EXPORT void explicit_bzero(void *to, size_t bytes)
+{
+    (void)sj_copy_set(to, 0, bytes, SJ_COPY_ASKER("explicit_bzero"));
 }

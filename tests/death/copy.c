@@ -9,11 +9,12 @@
  *
  * Invariants: a source is larger than any block, so nothing but the target can be too small, and the other way round.
  *
- * Concurrency: single thread.
+ * Concurrency: single thread, but where a thread frees and is joined.
  */
 #include "death.h"
 
 #include <malloc.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,11 @@ void *__memcpy_chk(void *, const void *, size_t, size_t);
 void *__memmove_chk(void *, const void *, size_t, size_t);
 void *__mempcpy_chk(void *, const void *, size_t, size_t);
 void *__memset_chk(void *, int, size_t, size_t);
+void __explicit_bzero_chk(void *, size_t, size_t);
+void *__mempcpy(void *, const void *, size_t);
+char *__stpcpy(char *, const char *);
+char *__stpncpy(char *, const char *, size_t);
+void __bzero(void *, size_t);
 char *__strcpy_chk(char *, const char *, size_t);
 char *__stpcpy_chk(char *, const char *, size_t);
 char *__strcat_chk(char *, const char *, size_t);
@@ -107,6 +113,11 @@ static void print_list_chk(char *to, size_t bytes, const char *format, ...)
     CASE(memset, 1, memset(to, 1, n))                                                 \
     CASE(bcopy, 1, bcopy(source.bytes, to, n))                                        \
     CASE(bzero, 1, bzero(to, n))                                                      \
+    CASE(memccpy, 1, memccpy(to, text(n), '\0', SIZE_MAX / 2))                        \
+    CASE(explicit_bzero, 1, explicit_bzero(to, n))                                    \
+    CASE(second_mempcpy, 1, __mempcpy(to, source.bytes, n))                           \
+    CASE(second_bzero, 1, __bzero(to, n))                                             \
+    CASE(explicit_bzero_chk, 1, __explicit_bzero_chk(to, n, SIZE_MAX))                \
     CASE(memcpy_chk, 1, __memcpy_chk(to, source.bytes, n, SIZE_MAX))                  \
     CASE(memmove_chk, 1, __memmove_chk(to, source.bytes, n, SIZE_MAX))                \
     CASE(mempcpy_chk, 1, __mempcpy_chk(to, source.bytes, n, SIZE_MAX))                \
@@ -122,6 +133,8 @@ static void print_list_chk(char *to, size_t bytes, const char *format, ...)
 #define STRING_FUNCTIONS(CASE)                                                   \
     CASE(strcpy, 1, strcpy(to, text(n)))                                         \
     CASE(stpcpy, 1, stpcpy(to, text(n)))                                         \
+    CASE(second_stpcpy, 1, __stpcpy(to, text(n)))                                \
+    CASE(second_stpncpy, 1, __stpncpy(to, text(n), n))                           \
     CASE(strcat, 1, strcat(empty(to), text(n)))                                  \
     CASE(strncpy, 1, strncpy(to, "short", n))                                    \
     CASE(stpncpy, 1, stpncpy(to, text(n), n))                                    \
@@ -189,6 +202,23 @@ static void into_freed(write_units *write, size_t unit, bool misuse, size_t size
     death_free(neighbour);
 }
 
+static void *free_it(void *block)
+{
+    death_free(block);
+    return NULL;
+}
+
+/* Another thread has freed it, and its owner has not yet taken that in. */
+static void into_freed_by_another(bool misuse, size_t size)
+{
+    pthread_t thread;
+    char *block = death_new(size);
+    if (pthread_create(&thread, NULL, free_it, misuse ? block : NULL) != 0)
+        death_cannot("no thread");
+    pthread_join(thread, NULL);
+    memset(block, 1, size);
+}
+
 #define RUNNERS(name, unit, call)                         \
     static void overflow_##name(bool misuse, size_t size) \
     {                                                     \
@@ -245,6 +275,16 @@ static void middle_of_large(bool misuse, size_t size)
     memcpy(death_offset(block, (ptrdiff_t)from), source.bytes, usable - from + (misuse ? 1 : 0));
 }
 
+/* One whose block begins further before it than is looked back. memmove would begin at the end, in what comes after. */
+static void far_inside_large(bool misuse, size_t size)
+{
+    enum { LEFT_BYTES = 32768, TOO_MANY_BYTES = 400000 };
+    char *block = death_new(size), *after = death_new(size);
+    char *to = death_offset(block, (ptrdiff_t)(malloc_usable_size(block) - LEFT_BYTES));
+    memmove(to, to - 100, misuse ? TOO_MANY_BYTES : LEFT_BYTES);
+    death_free(after);
+}
+
 /* A stated size that is too large does no harm as long as the text is short. */
 static void stated_too_large(bool misuse, size_t size)
 {
@@ -260,6 +300,7 @@ static void stated_too_large(bool misuse, size_t size)
 static const size_t sizes[] = { 16, 48, 1000, 32768, 40000, 1048576, SIZE_MAX };
 static const size_t slot_sizes[] = { 48, 1000, SIZE_MAX };
 static const size_t large_sizes[] = { 300000, 1048576, SIZE_MAX };
+static const size_t huge_sizes[] = { (size_t)64 << 20, (size_t)200 << 20, SIZE_MAX };
 
 #define FAMILIES(name, unit, call)                                           \
     { "copy_" #name, "SJ-011", "2", DEATH_SIZE, 0, sizes, overflow_##name }, \
@@ -267,6 +308,8 @@ static const size_t large_sizes[] = { 300000, 1048576, SIZE_MAX };
 
 const struct death_family death_copy[] = {
     FUNCTIONS(FAMILIES){ "copy_middle_of_large", "SJ-011", "2", DEATH_SIZE, 0, large_sizes, middle_of_large },
+    { "copy_far_inside_large", "SJ-011", "2", DEATH_SIZE, 0, huge_sizes, far_inside_large },
+    { "copy_into_freed_by_another", "SJ-005", "2", DEATH_SIZE, 0, slot_sizes, into_freed_by_another },
     { "copy_stated_too_large", "SJ-011", "2", DEATH_SIZE, 0, slot_sizes, stated_too_large },
     { "copy_overread", "SJ-012", "both", DEATH_SIZE, 0, sizes, overread },
     { "copy_overread_string", "SJ-012", "both", DEATH_SIZE, 0, slot_sizes, unterminated },
