@@ -28,15 +28,13 @@ static uint32_t sleep_ms(void)
 
 static void *run(void *argument)
 {
+    bool told; /* by the load that ended it: it may be wanted again by now */
     do {
-        while (sj_load_relaxed_u32(&wanted) != 0 && sj__adopt_threads() != 0 && sj__thread_sleep(sleep_ms()))
+        while (!(told = sj_load_relaxed_u32(&wanted) == 0) && sj__adopt_threads() != 0 && sj__thread_sleep(sleep_ms()))
             sj_pass_if_due();
-        bool told = sj_load_relaxed_u32(&wanted) == 0;
         (void)sj_exchange_acq_rel_u32(&running, 0); /* pairs with sj__tick_start */
-        if (!told)
-            break;
         /* It may have been wanted again before it was known to have ended. */
-    } while (sj_load_relaxed_u32(&wanted) != 0 && sj_exchange_acq_rel_u32(&running, 1) == 0);
+    } while (told && sj_load_relaxed_u32(&wanted) != 0 && sj_exchange_acq_rel_u32(&running, 1) == 0);
     return argument;
 }
 
