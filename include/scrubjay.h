@@ -48,7 +48,8 @@ void sj_free_aligned_sized(void *block, size_t alignment, size_t size);
 /* Bytes that may be used at `block`: at least what was asked for, all of them writable. 0 for NULL. */
 size_t sj_malloc_usable_size(void *block);
 
-/* Gives free memory back to the system, keeping about `pad` bytes. Returns 1 if anything was given back, else 0. */
+/* Gives free memory back to the system, as sj_purge(1). Returns 1 if anything was given back, else 0. `pad` is ignored: it is
+ * glibc's for the top of its heap, which there is none of here. */
 int sj_malloc_trim(size_t pad);
 
 /* Gives free memory back to the system at once: kept large blocks, free runs, empty slabs of the calling thread and of
