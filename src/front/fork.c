@@ -20,12 +20,13 @@
 
 /* Whether this thread's prepare took the locks. A thread's own: another one may be forking from a signal handler. */
 static _Thread_local bool locks_taken;
+static _Thread_local sigset_t signals_before; /* if so */
 
 static void prepare(void)
 {
     if (sj__report_begun() || sj__slow_is_inside())
         return;
-    sj__thread_block_signals();
+    sj__thread_block_signals(&signals_before);
     sj__pass_lock_for_fork();
     sj__adopt_lock_for_fork();
     sj__slab_lock_for_fork();
@@ -46,7 +47,7 @@ static void release(bool in_child)
     sj__slab_unlock_after_fork(in_child);
     sj__adopt_unlock_after_fork(in_child);
     sj__pass_unlock_after_fork(in_child);
-    sj__thread_let_signals_in();
+    sj__thread_let_signals_in(&signals_before);
 }
 
 static void in_parent(void)

@@ -4,7 +4,7 @@
  *
  * Why this way: it does nothing that a slow path would not do, so everything about it may fail: without it ages are looked at
  * on slow paths alone. It starts right before main, for which __libc_start_main is ours: nothing else tells when the
- * program's constructors are done. It has no heap, blocks all signals, and sleeps on a futex, which the locks need too.
+ * program's constructors are done. It has no heap, blocks signals, and sleeps on a futex, which the locks need too.
  *
  * Invariants: none before main, none in the child of a fork until asked for. It ends when it is told to, when it is refused
  * to sleep, and when no thread with a heap is left, so it is never what keeps a process from ending.

@@ -94,6 +94,7 @@ static struct sj_heap *heap_new(void)
 /* Runs at a thread's end, once in each round of destructors, so that other destructors still find the heap. */
 static void on_thread_exit(void *argument)
 {
+    sigset_t signals;
     (void)argument; /* a program that mixes up its keys may have put anything there */
     struct sj_heap *heap = sj__heap_current;
     if (heap == &sj__heap_none || heap == &sj__heap_dead)
@@ -104,13 +105,13 @@ static void on_thread_exit(void *argument)
     }
     sj__heap_current = &sj__heap_dead;
     (void)sj_fetch_sub_relaxed_u32(&thread_count, 1);
-    sj__thread_block_signals(); /* a handler that allocates would wait for locks held here */
+    sj__thread_block_signals(&signals); /* a handler that allocates would wait for locks held here */
     sj__lock(&heap->lock);
     sj__heap_release_idle(&settings_in_force->policy, heap);
     heap->thread_id = 0;
     sj__unlock(&heap->lock);
     abandoned_push(heap);
-    sj__thread_let_signals_in();
+    sj__thread_let_signals_in(&signals);
 }
 
 bool sj__heaps_start(const struct sj_settings *settings)
@@ -231,7 +232,8 @@ static size_t fold(const struct sj_policy *policy, struct sj_heap *heap)
 
 void sj__adopt_check_at_exit(void)
 {
-    sj__thread_block_signals();
+    sigset_t signals;
+    sj__thread_block_signals(&signals);
     (void)visit_idle_heaps(fold);
     for (struct sj_heap *heap = sj__adopt_all_heaps(); heap != NULL; heap = heap->next_of_all) {
         if (sj__try_lock(&heap->lock)) { /* a thread that is stopped must not keep the process from ending */
@@ -239,7 +241,7 @@ void sj__adopt_check_at_exit(void)
             sj__unlock(&heap->lock);
         }
     }
-    sj__thread_let_signals_in();
+    sj__thread_let_signals_in(&signals);
 }
 
 size_t sj__adopt_release_idle(void)

@@ -27,12 +27,8 @@ static uint64_t release_all(uint64_t before_ms)
     return sooner(oldest_ms, sj__run_release_aged(before_ms, &budget_bytes));
 }
 
-void sj__pass_run(void)
+static void run_locked(void)
 {
-    if (!sj__try_lock(&pass_lock))
-        return;
-    sj__thread_block_signals(); /* a handler that allocates would find this thread deep inside */
-    sj__heap_inside = SJ_INSIDE_SPANS;
     (void)sj_fetch_add_relaxed_u64(&passes, 1);
     /* First: what is put down from now on lowers it again, or is seen below. Pairs with sj__release_lower_due. */
     (void)sj_exchange_acq_rel_u64(&sj__release_due_ms, SJ_NEVER_MS);
@@ -43,9 +39,19 @@ void sj__pass_run(void)
         if (oldest_ms != SJ_NEVER_MS)
             sj__release_lower_due(oldest_ms + age_ms);
     }
-    sj__heap_inside = SJ_OUTSIDE;
-    sj__thread_let_signals_in();
-    sj__unlock(&pass_lock);
+}
+
+void sj__pass_run(void)
+{
+    sigset_t signals;
+    sj__thread_block_signals(&signals); /* a handler that allocates or forks would find this thread deep inside */
+    if (sj__try_lock(&pass_lock)) {
+        sj__heap_inside = SJ_INSIDE_SPANS;
+        run_locked();
+        sj__heap_inside = SJ_OUTSIDE;
+        sj__unlock(&pass_lock);
+    }
+    sj__thread_let_signals_in(&signals);
 }
 
 size_t sj__pass_purge(enum sj_purge how)

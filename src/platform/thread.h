@@ -15,15 +15,17 @@
 
 #include "base/compiler.h"
 
+#include <signal.h>
+
 /* Registers the hook; once a process. False if the system has no key left: then no hook ever runs. */
 bool sj__thread_on_exit(void (*hook)(void *));
 
-/* Keeps signals from the calling thread until they are let in again, also in the child of a fork in between; one pair at a
- * time. What the hardware raises still comes. */
-void sj__thread_block_signals(void);
-void sj__thread_let_signals_in(void);
+/* Keeps signals from the calling thread until they are let in again, also in the child of a fork in between. *before is the
+ * caller's, since pairs nest: making a thread allocates. What the hardware and filters on system calls raise still comes. */
+void sj__thread_block_signals(sigset_t *before);
+void sj__thread_let_signals_in(const sigset_t *before);
 
-/* Makes a detached thread with all signals blocked that runs `run`. May allocate: not to be called from within the
+/* Makes a detached thread with signals blocked likewise that runs `run`. May allocate: not to be called from within the
  * allocator. False if there can be none. */
 bool sj__thread_spawn(void *(*run)(void *));
 
