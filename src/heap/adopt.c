@@ -13,7 +13,8 @@
 #include <string.h>
 
 enum {
-    ADOPT_HEAPS_LOOKED_AT = 8, /* abandoned heaps a slow path looks into */
+    ADOPT_HEAPS_LOOKED_AT = 8, /* abandoned heaps a slow path looks into, or a pass folds */
+    FOLD_REST_MS = 10,         /* until a pass folds more of them: frees may queue anew what it has folded */
     EXIT_ROUNDS = 3            /* the round of thread-exit destructors in which the heap is given up; POSIX has 4 */
 };
 
@@ -249,20 +250,44 @@ size_t sj__adopt_release_idle(void)
     return visit_idle_heaps(sj__heap_purge_idle);
 }
 
-size_t sj__adopt_release_aged(uint64_t before_ms, uint64_t *oldest_ms)
+void sj__adopt_fold_ended(struct sj_aging *aging)
 {
-    size_t given_bytes = 0;
+    uint32_t count = sj_load_relaxed_u32(&abandoned_count);
+    for (unsigned folded = 0; count > 0 && folded < ADOPT_HEAPS_LOOKED_AT; count--) {
+        struct sj_heap *heap = abandoned_pop();
+        if (heap == NULL)
+            return;
+        if (sj_load_relaxed_ptr(&heap->queue) != NULL) {
+            folded++;
+            if (sj__try_lock(&heap->lock)) {
+                sj__remote_fold(&settings_in_force->policy, heap);
+                sj__unlock(&heap->lock);
+            } else {
+                sj_aging_note_left(aging, sj__clock_ms());
+            }
+        }
+        abandoned_push(heap);
+    }
+    if (count > 0)
+        sj_aging_note_left(aging, aging->before_ms + FOLD_REST_MS);
+}
+
+void sj__adopt_release_aged(struct sj_aging *aging)
+{
     for (struct sj_heap *heap = sj__adopt_all_heaps(); heap != NULL; heap = heap->next_of_all) {
         if (sj_load_relaxed_u32(&heap->idle_slabs) == 0)
             continue;
-        uint64_t left_ms = sj__clock_ms();
-        if (sj__try_lock(&heap->lock)) {
-            given_bytes += sj__heap_release_aged(&settings_in_force->policy, heap, before_ms, &left_ms);
-            sj__unlock(&heap->lock);
+        if (sj_aging_is_spent(aging)) {
+            sj_aging_note_left(aging, aging->before_ms);
+            return;
         }
-        *oldest_ms = left_ms < *oldest_ms ? left_ms : *oldest_ms;
+        if (sj__try_lock(&heap->lock)) {
+            sj__heap_release_aged(&settings_in_force->policy, heap, aging);
+            sj__unlock(&heap->lock);
+        } else {
+            sj_aging_note_left(aging, sj__clock_ms());
+        }
     }
-    return given_bytes;
 }
 
 /* ---- Fork ------------------------------------------------------------------------------------------------------- */

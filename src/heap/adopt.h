@@ -41,9 +41,13 @@ void sj__adopt_check_at_exit(void);
 /* Gives back what idle heaps and the calling thread's hold empty. Returns the bytes. */
 size_t sj__adopt_release_idle(void);
 
-/* Gives back the slabs that any heap has kept empty since `before_ms` or longer, where its lock is free. Returns the bytes, and
- * lowers *oldest_ms to the age of the oldest that is left; to that of one just kept, where a lock was not free. */
-size_t sj__adopt_release_aged(uint64_t before_ms, uint64_t *oldest_ms);
+/* Folds what was freed for threads that have ended, in some of their heaps: nobody else may come along who does. If more are
+ * left to look at, the pass is due again soon. */
+void sj__adopt_fold_ended(struct sj_aging *aging);
+
+/* Gives back the slabs that any heap has kept empty for long enough, where its lock is free; one whose lock is not free counts
+ * as one that has just kept something. */
+void sj__adopt_release_aged(struct sj_aging *aging);
 
 void sj__adopt_lock_for_fork(void);
 /* In the child all heaps but the calling thread's and the shared one become abandoned. */

@@ -371,17 +371,19 @@ size_t sj__heap_purge_idle(const struct sj_policy *policy, struct sj_heap *heap)
     return close_idle(policy, heap, true);
 }
 
-size_t sj__heap_release_aged(const struct sj_policy *policy, struct sj_heap *heap, uint64_t before_ms,
-                             uint64_t *oldest_ms)
+void sj__heap_release_aged(const struct sj_policy *policy, struct sj_heap *heap, struct sj_aging *aging)
 {
-    size_t given_bytes = 0;
-    *oldest_ms = SJ_NEVER_MS;
     for (unsigned class_index = 0; class_index < SJ_CLASS_COUNT; class_index++) {
         struct sj_slab *slab = heap->lists[class_index].idle;
-        if (slab != NULL && slab->idle_ms <= before_ms)
-            given_bytes += close_listed(policy, heap, slab, true);
-        else if (slab != NULL)
-            *oldest_ms = slab->idle_ms < *oldest_ms ? slab->idle_ms : *oldest_ms;
+        if (slab == NULL)
+            continue;
+        if (slab->idle_ms > aging->before_ms || sj_aging_is_spent(aging)) {
+            sj_aging_note_left(aging, slab->idle_ms);
+            continue;
+        }
+        size_t bytes = close_listed(policy, heap, slab, true);
+        aging->given_bytes += bytes;
+        aging->budget_bytes -= bytes < aging->budget_bytes ? bytes : aging->budget_bytes;
+        aging->budget_slabs--;
     }
-    return given_bytes;
 }

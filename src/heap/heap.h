@@ -113,11 +113,28 @@ void sj__heap_release_idle(const struct sj_policy *policy, struct sj_heap *heap)
 /* The same before a purge: pages go to the system rather than being scrubbed. Returns the bytes of them. */
 size_t sj__heap_purge_idle(const struct sj_policy *policy, struct sj_heap *heap);
 
-/* Gives the slabs to the system that have been kept empty since `before_ms` or longer. Anybody, under the heap's lock: the
- * owner touches an empty slab of its list under the lock only. Returns the bytes, and in *oldest_ms since when the oldest
- * that is left has been kept; SJ_NEVER_MS if none is. */
-size_t sj__heap_release_aged(const struct sj_policy *policy, struct sj_heap *heap, uint64_t before_ms,
-                             uint64_t *oldest_ms);
+/* A pass over empty slabs: what it may do and what it has come to. */
+struct sj_aging {
+    uint64_t before_ms; /* what has been kept since then or longer goes */
+    size_t budget_bytes;
+    size_t budget_slabs;
+    uint64_t oldest_ms; /* out: lowered to since when the oldest that is left has been kept */
+    size_t given_bytes; /* out */
+};
+
+SJ_ALWAYS_INLINE bool sj_aging_is_spent(const struct sj_aging *aging)
+{
+    return aging->budget_bytes == 0 || aging->budget_slabs == 0;
+}
+
+SJ_ALWAYS_INLINE void sj_aging_note_left(struct sj_aging *aging, uint64_t kept_ms)
+{
+    aging->oldest_ms = kept_ms < aging->oldest_ms ? kept_ms : aging->oldest_ms;
+}
+
+/* Gives the heap's slabs to the system that are old enough. Anybody, under the heap's lock: the owner touches an empty slab of
+ * its list under the lock only. */
+void sj__heap_release_aged(const struct sj_policy *policy, struct sj_heap *heap, struct sj_aging *aging);
 
 /* Takes `slab` out of the list of its bin. */
 void sj__heap_unlink(struct sj_heap *heap, struct sj_slab *slab);

@@ -9,6 +9,8 @@
 #include "span/large.h"
 #include "span/run.h"
 
+enum { AGED_SLABS = 256 }; /* of one pass: system calls */
+
 static struct sj_lock pass_lock = SJ_LOCK_INIT(SJ_RANK_RELEASE);
 static struct sj_atomic_u64 passes, slab_bytes;
 
@@ -20,11 +22,15 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 /* One bounded pass over all. Returns since when the oldest that is left has been free. */
 static uint64_t release_all(uint64_t before_ms)
 {
-    uint64_t oldest_ms = SJ_NEVER_MS;
-    size_t budget_bytes = sj_load_relaxed_u64(&sj__release_limits.pass_bytes);
-    (void)sj_fetch_add_relaxed_u64(&slab_bytes, sj__adopt_release_aged(before_ms, &oldest_ms));
-    oldest_ms = sooner(oldest_ms, sj__large_release_aged(before_ms, &budget_bytes));
-    return sooner(oldest_ms, sj__run_release_aged(before_ms, &budget_bytes));
+    struct sj_aging aging = { .before_ms = before_ms,
+                              .budget_bytes = sj_load_relaxed_u64(&sj__release_limits.pass_bytes),
+                              .budget_slabs = AGED_SLABS,
+                              .oldest_ms = SJ_NEVER_MS };
+    sj__adopt_fold_ended(&aging);
+    sj__adopt_release_aged(&aging);
+    (void)sj_fetch_add_relaxed_u64(&slab_bytes, aging.given_bytes);
+    uint64_t oldest_ms = sooner(aging.oldest_ms, sj__large_release_aged(before_ms, &aging.budget_bytes));
+    return sooner(oldest_ms, sj__run_release_aged(before_ms, &aging.budget_bytes));
 }
 
 static void run_locked(void)
@@ -57,12 +63,12 @@ void sj__pass_run(void)
 size_t sj__pass_purge(enum sj_purge how)
 {
     size_t given_bytes = 0;
-    uint64_t oldest_ms = SJ_NEVER_MS;
+    struct sj_aging all = { .before_ms = SJ_NEVER_MS, .budget_bytes = SIZE_MAX, .budget_slabs = SIZE_MAX };
     if (how >= SJ_PURGE)
         given_bytes += sj__adopt_release_idle();
     if (how == SJ_PURGE_ALL)
-        given_bytes += sj__adopt_release_aged(SJ_NEVER_MS, &oldest_ms);
-    given_bytes += sj__large_drain();
+        sj__adopt_release_aged(&all);
+    given_bytes += all.given_bytes + sj__large_drain();
     return given_bytes + sj__run_purge();
 }
 

@@ -8,7 +8,7 @@
  * a heap's lock if that is free.
  *
  * Invariants: nothing is locked but by trying when a pass begins, and signals wait meanwhile. Nothing is lost: a heap that
- * was busy makes the pass due again.
+ * was busy makes the pass due again. Heaps of threads that have ended are folded first: nobody else would.
  *
  * Concurrency: any thread that is outside the allocator. The pass holds a lock of rank RELEASE, which fork takes first.
  */

@@ -30,7 +30,7 @@ static void push_to_owner(struct sj_slab *slab)
     }
 }
 
-/* True if it was not queued yet. After a claim, or in a fold. The test first saves the slabs that are queued already, which is
+/* True if it was not queued yet; then its owner may have ended, and a pass will have to look. After a claim, or in a fold. The test first saves the slabs that are queued already, which is
  * most of them, a locked instruction: a tenth of what a remote free costs. */
 static bool queue_once(struct sj_slab *slab)
 {
@@ -39,6 +39,7 @@ static bool queue_once(struct sj_slab *slab)
     if (sj_exchange_acq_rel_u32(&slab->remote->queued, 1) != 0) /* pairs with the fold's exchange to 0 */
         return false;
     push_to_owner(slab);
+    sj_release_note_held(sj__clock_ms());
     return true;
 }
 

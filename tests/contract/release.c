@@ -14,6 +14,7 @@
 #include <linux/seccomp.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -115,6 +116,51 @@ static void without_a_call(bool large)
     }
     NOTE("%ld KiB at the base, %ld KiB in the end", before / 1024, resident() / 1024);
     CHECK(small);
+}
+
+enum { WORKERS = 4 };
+
+static void *make_part(void *first)
+{
+    for (void **block = first; block < (void **)first + SMALL_BLOCKS / WORKERS; block++)
+        *block = memset(malloc(SMALL_BYTES), 1, SMALL_BYTES);
+    return NULL;
+}
+
+/* Blocks of threads that have ended, freed by this one, which then makes no call. */
+static void of_ended_threads(bool large)
+{
+    pthread_t threads[WORKERS];
+    long before = base();
+    (void)large;
+    for (unsigned i = 0; i < WORKERS; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, make_part, &blocks[SMALL_BLOCKS / WORKERS * i]) == 0);
+    for (unsigned i = 0; i < WORKERS; i++)
+        pthread_join(threads[i], NULL);
+    CHECK(!is_small_again(before));
+    for (unsigned i = 0; i < SMALL_BLOCKS; i++)
+        free(blocks[i]);
+    bool small = is_small_again(before);
+    for (unsigned round = 0; round < WAIT_ROUNDS && !small; round++) {
+        nap();
+        small = is_small_again(before);
+    }
+    NOTE("%ld KiB at the base, %ld KiB in the end", before / 1024, resident() / 1024);
+    CHECK(small);
+}
+
+/* Signals are let in again after a thread was made, though a pass was due within. */
+static void signals_of_tick(bool large)
+{
+    sigset_t set;
+    (void)large;
+    make_and_free(10, 100000);
+    (void)usleep(200000);
+    CHECK_EQ(sj_ctl("tick", "on", NULL, 0), 0);
+    CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &set), 0);
+    for (int number = 1; number < SIGRTMIN; number++)
+        CHECK_EQ(sigismember(&set, number), 0);
+    CHECK_EQ(sj_ctl("tick", "off", NULL, 0), 0);
 }
 
 /* The limits: what is held after a peak is what they say, whatever its age. */
@@ -251,7 +297,8 @@ static const struct {
 } cases[] = {
     { "slow", after_ten_slow_paths }, { "trim", when_trimmed },           { "tick", without_a_call },
     { "life", life_of_tick },         { "end", end_of_main_thread },      { "filter", under_a_filter },
-    { "limits", by_limits },          { "threads", out_of_idle_threads },
+    { "limits", by_limits },          { "threads", out_of_idle_threads }, { "ended", of_ended_threads },
+    { "signals", signals_of_tick },
 };
 
 static void run_case(const char *name, bool large, const char *options)
@@ -302,6 +349,16 @@ static void release_tick__gives_peak_back_without_a_call(void)
     run_case("tick", false, "release_ms=50,tick=on");
 }
 
+static void release_tick__gives_back_what_was_freed_for_ended_threads(void)
+{
+    run_case("ended", false, "release_ms=50,tick=on");
+}
+
+static void release_tick__leaves_signals_as_they_were(void)
+{
+    run_case("signals", false, "release_ms=50");
+}
+
 static void release_tick__is_one_thread_from_main_on_and_none_in_a_fork(void)
 {
     run_case("life", false, "release_ms=50,tick=on");
@@ -338,6 +395,8 @@ int main(int argc, char **argv)
     RUN(release_clock__gives_small_peak_back_within_ten_slow_paths);
     RUN(release_trim__gives_peak_back_at_once_and_says_so);
     RUN(release_tick__gives_peak_back_without_a_call);
+    RUN(release_tick__gives_back_what_was_freed_for_ended_threads);
+    RUN(release_tick__leaves_signals_as_they_were);
     RUN(release_tick__is_one_thread_from_main_on_and_none_in_a_fork);
     RUN(release_tick__lets_process_end_when_main_thread_ends);
     RUN(release_tick__ends_quietly_when_a_filter_refuses_to_sleep);
