@@ -6,6 +6,7 @@
 
 #include "heap/adopt.h"
 #include "platform/thread.h"
+#include "span/cache.h"
 #include "span/large.h"
 #include "span/run.h"
 
@@ -33,11 +34,23 @@ static uint64_t release_all(uint64_t before_ms)
     return sooner(oldest_ms, sj__run_release_aged(before_ms, &aging.budget_bytes));
 }
 
+/* After a change of the limits: what holds more than they allow is emptied. */
+static void apply_limits(void)
+{
+    struct sj_run_bytes runs;
+    if (sj__cache_is_beyond_limits())
+        (void)sj__large_drain();
+    sj__run_read_bytes(&runs);
+    if (sj_run_held_bytes(&runs) > sj_load_relaxed_u64(&sj__release_limits.hold_bytes))
+        (void)sj__run_purge();
+}
+
 static void run_locked(void)
 {
     (void)sj_fetch_add_relaxed_u64(&passes, 1);
     /* First: what is put down from now on lowers it again, or is seen below. Pairs with sj__release_lower_due. */
-    (void)sj_exchange_acq_rel_u64(&sj__release_due_ms, SJ_NEVER_MS);
+    if (sj_exchange_acq_rel_u64(&sj__release_due_ms, SJ_NEVER_MS) == SJ_DUE_BY_LIMITS)
+        apply_limits();
     uint64_t age_ms = sj_load_relaxed_u64(&sj__release_limits.release_ms);
     uint64_t now_ms = sj__clock_ms();
     if (age_ms != SJ_NEVER_MS) {

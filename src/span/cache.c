@@ -158,26 +158,45 @@ static struct sj_large *evict(bool cold, struct sj_large *rest)
     return chain(large, rest);
 }
 
-struct sj_large *sj__cache_put(struct sj_large *large, size_t allowed_bytes)
+static struct sj_large *evict_beyond(uint64_t allowed_blocks, size_t warm_allowed_bytes, size_t cold_allowed_bytes)
 {
     struct sj_large *evicted = NULL;
+    while (sj_load_relaxed_u64(&kept_blocks) > allowed_blocks)
+        evicted = evict(true, evicted);
+    while (sj_load_relaxed_size(&warm_bytes) > warm_allowed_bytes)
+        evicted = evict(false, evicted);
+    while (cold_bytes > cold_allowed_bytes)
+        evicted = evict(true, evicted);
+    return evicted;
+}
+
+struct sj_large *sj__cache_put(struct sj_large *large, size_t allowed_bytes)
+{
     uint64_t allowed_blocks = sj_load_relaxed_u64(&sj__release_limits.cache_count);
-    if (large->usable_bytes > allowed_bytes || allowed_blocks == 0)
+    size_t bytes = large->usable_bytes;
+    bool keeps = bytes <= allowed_bytes && allowed_blocks > 0;
+    if (!keeps && sj__cache_is_empty())
         return chain(large, NULL);
     uint64_t now_ms = sj__clock_ms();
     large->freed_ms = now_ms;
     sj__lock(&cache_lock);
     sum_books(now_ms);
-    while (sj_load_relaxed_u64(&kept_blocks) >= allowed_blocks)
-        evicted = evict(true, evicted);
-    while (sj_load_relaxed_size(&warm_bytes) + large->usable_bytes > allowed_bytes)
-        evicted = evict(false, evicted);
-    while (cold_bytes > allowed_bytes)
-        evicted = evict(true, evicted);
-    put_locked(large); /* once unlocked it may be another thread's */
+    struct sj_large *evicted =
+        evict_beyond(allowed_blocks - keeps, keeps ? allowed_bytes - bytes : allowed_bytes, allowed_bytes);
+    if (keeps)
+        put_locked(large); /* once unlocked it may be another thread's */
     sj__unlock(&cache_lock);
+    if (!keeps)
+        return chain(large, evicted);
     sj_release_note_held(now_ms);
     return evicted;
+}
+
+bool sj__cache_is_beyond_limits(void)
+{
+    uint64_t bytes = sj_load_relaxed_u64(&sj__release_limits.cache_bytes);
+    uint64_t blocks = bytes > 0 ? sj_load_relaxed_u64(&sj__release_limits.cache_count) : 0;
+    return sj_load_relaxed_size(&warm_bytes) > bytes || sj_load_relaxed_u64(&kept_blocks) > blocks;
 }
 
 struct sj_large *sj__cache_take_aged(uint64_t before_ms)

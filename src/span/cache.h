@@ -23,7 +23,8 @@
  * (delay=run) the one freed first, and none if there is but one: a block rests until another of its size is freed. */
 struct sj_large *sj__cache_take(size_t usable_bytes, bool guarded, bool rests);
 
-/* Keeps a freed block. Returns the blocks that have to go for it, linked by `next`: the oldest, or the block itself. */
+/* Keeps a freed block. Returns the blocks that have to go, linked by `next`: the oldest, or the block itself; all that are more
+ * than is allowed. */
 struct sj_large *sj__cache_put(struct sj_large *large, size_t allowed_bytes);
 
 /* Takes the oldest warm block out if it was freed by `before_ms`; else NULL. */
@@ -39,6 +40,9 @@ uint64_t sj__cache_oldest_ms(void);
 struct sj_large *sj__cache_drain(void);
 
 bool sj__cache_is_empty(void);
+
+/* True if cache_max_bytes or cache_max_count have been lowered to less than is kept. */
+bool sj__cache_is_beyond_limits(void);
 
 /* Bytes that warm blocks hold. */
 size_t sj__cache_bytes(void);

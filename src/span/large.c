@@ -363,7 +363,7 @@ uint64_t sj__large_release_aged(uint64_t before_ms, size_t *budget_bytes)
             pay_refused(large);
         sj__cache_put_back(large, released);
         if (!released)
-            return sj__clock_ms() + REFUSED_REST_MS;
+            return sj_release_age_due_in(REFUSED_REST_MS);
     }
     return sj__cache_oldest_ms();
 }

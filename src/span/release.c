@@ -40,7 +40,7 @@ void sj__release_set(const struct sj_hold *hold)
     sj_store_relaxed_u64(&sj__release_limits.pressure_bytes,
                          limit_bytes < allowance_bytes ? limit_bytes : allowance_bytes);
     sj_store_relaxed_u64(&sj__release_limits.release_ms, never ? SJ_NEVER_MS : (uint64_t)hold->release_ms);
-    sj__release_lower_due(0);
+    sj__release_lower_due(SJ_DUE_BY_LIMITS);
 }
 
 void sj__release_get(struct sj_hold *hold)

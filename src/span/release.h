@@ -20,7 +20,8 @@
 #include "platform/clock.h"
 #include "policy/policy.h"
 
-#define SJ_NEVER_MS UINT64_MAX
+#define SJ_NEVER_MS      UINT64_MAX
+#define SJ_DUE_BY_LIMITS 0 /* a due time: sooner than any, since limits have changed */
 
 /* The limits in force: struct sj_hold as others may read it while it is changed. */
 struct sj_release_limits {
@@ -38,7 +39,8 @@ extern struct sj_release_limits sj__release_limits;
 /* When the next pass is due; SJ_NEVER_MS while nothing is held. */
 extern struct sj_atomic_u64 sj__release_due_ms;
 
-/* Puts limits in force. What is held already is looked at on the next slow path. */
+/* Puts limits in force. What is held already is looked at on the next slow path: kept blocks and free runs, each of them as a
+ * whole, if more of it is held than is allowed now. cache_max_entry_bytes is for what is freed from now on. */
 void sj__release_set(const struct sj_hold *hold);
 void sj__release_get(struct sj_hold *hold);
 
@@ -54,6 +56,14 @@ SJ_ALWAYS_INLINE void sj_release_note_held(uint64_t freed_ms)
     uint64_t age_ms = sj_load_relaxed_u64(&sj__release_limits.release_ms);
     if (age_ms != SJ_NEVER_MS && sj_load_relaxed_u64(&sj__release_due_ms) > freed_ms + age_ms)
         sj__release_lower_due(freed_ms + age_ms);
+}
+
+/* The age of what is to be due in `rest_ms`. */
+SJ_ALWAYS_INLINE uint64_t sj_release_age_due_in(uint64_t rest_ms)
+{
+    uint64_t age_ms = sj_load_relaxed_u64(&sj__release_limits.release_ms);
+    uint64_t due_ms = sj__clock_ms() + rest_ms;
+    return due_ms > age_ms ? due_ms - age_ms : 0;
 }
 
 SJ_ALWAYS_INLINE bool sj_release_is_due(void)

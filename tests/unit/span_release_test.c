@@ -15,6 +15,7 @@
 
 #include "unit/unit.h"
 
+#include "front/control.h"
 #include "front/entry.h"
 #include "heap/pass.h"
 #include "platform/clock.h"
@@ -24,7 +25,9 @@
 #include "span/large.h"
 #include "span/run.h"
 
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 enum { MIB = 1 << 20, AGE_MS = 1000, BLOCK_BYTES = 200 << 10, PAGE = 4096 };
 
@@ -63,8 +66,12 @@ static int source_protect(void *address, size_t bytes, int protection)
     return refuses() ? -1 : mprotect(address, bytes, protection);
 }
 
+static int signal_at_advice; /* to be raised then */
+
 static int source_advise(void *address, size_t bytes, int advice)
 {
+    if (signal_at_advice != 0)
+        (void)raise(signal_at_advice);
     return refuses() ? -1 : madvise(address, bytes, advice);
 }
 
@@ -236,7 +243,151 @@ static void release_clock__goes_on_when_a_pass_was_too_small(void)
     CHECK_EQ(sj__cache_bytes() + held_bytes(), 0);
 }
 
+/* Each class keeps an empty slab: more than a pass may give back. */
+static void release_clock__goes_on_when_idle_slabs_were_too_many(void)
+{
+    enum { SIZES = 12, BLOCKS = 1000, SLAB_MAX_BYTES = 512 << 10 };
+    static void *blocks[BLOCKS];
+    struct sj_pass_counts before, after;
+    start_over();
+    struct sj_hold hold = usual_limits();
+    hold.release_max_bytes = 0; /* as few as there can be: 64 KiB */
+    set_limits(hold);
+    sj__pass_run();
+    for (unsigned i = 0; i < SIZES; i++) {
+        for (unsigned j = 0; j < BLOCKS; j++)
+            blocks[j] = make(1024 + i * 512);
+        for (unsigned j = 0; j < BLOCKS; j++)
+            sj_free(blocks[j]);
+    }
+    CHECK(sj_load_relaxed_u32(&sj__heap_current->idle_slabs) >= SIZES);
+    now_ms += AGE_MS;
+    unsigned passes = 0;
+    for (; sj_release_is_due() && passes < 100; passes++) {
+        sj__pass_read_counts(&before);
+        sj__pass_run();
+        sj__pass_read_counts(&after);
+        CHECK(after.slab_bytes - before.slab_bytes < (64 << 10) + SLAB_MAX_BYTES);
+    }
+    NOTE("%u passes", passes);
+    CHECK(passes > 2);
+    CHECK_EQ(sj_load_relaxed_u32(&sj__heap_current->idle_slabs), 0);
+}
+
+/* --- Limits that are lowered. --- */
+
+static uint64_t kept_after_a_slow_path(void)
+{
+    struct sj_cache_counts counts;
+    sj_free(make(1024 * PAGE)); /* no kept block is as large, and neither will this be */
+    sj__cache_read_counts(&counts);
+    return counts.kept_blocks;
+}
+
+static void keep_some(bool cold)
+{
+    enum { BLOCKS = 6 };
+    void *blocks[BLOCKS];
+    start_over();
+    for (unsigned i = 0; i < BLOCKS; i++)
+        blocks[i] = make(BLOCK_BYTES);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        sj_free(blocks[i]);
+    now_ms += cold ? AGE_MS : 0;
+    sj__pass_run();
+    struct sj_hold hold = usual_limits();
+    hold.release_ms = -1;
+    hold.cache_max_entry_bytes = BLOCK_BYTES;
+    set_limits(hold);
+    CHECK(kept_after_a_slow_path() >= BLOCKS);
+}
+
+static void release_limits__empty_the_cache_when_lowered_to_nothing(void)
+{
+    for (unsigned cold = 0; cold < 2; cold++) {
+        keep_some(cold);
+        CHECK_EQ(sj_ctl("cache_max_bytes", "0", NULL, 0), 0);
+        CHECK_EQ(kept_after_a_slow_path(), 0);
+        keep_some(cold);
+        CHECK_EQ(sj__control_mallopt(-200, 0), 1);
+        CHECK_EQ(kept_after_a_slow_path(), 0);
+    }
+}
+
+static void release_limits__bound_free_runs_when_lowered(void)
+{
+    start_over();
+    struct sj_hold hold = usual_limits();
+    hold.release_ms = -1;
+    hold.cache_max_count = 0;
+    set_limits(hold);
+    sj_free(make(BLOCK_BYTES));
+    CHECK(held_bytes() >= BLOCK_BYTES);
+    CHECK_EQ(sj_ctl("hold_max_bytes", "100k", NULL, 0), 0);
+    (void)kept_after_a_slow_path();
+    CHECK_EQ(held_bytes(), 0);
+}
+
 /* --- The kernel. --- */
+
+static volatile sig_atomic_t forked_well;
+
+static void fork_in_handler(int number)
+{
+    int status = -1;
+    signal_at_advice = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        sj_free(sj_malloc(100000));
+        _exit(number == SIGUSR1 ? 0 : 1);
+    }
+    forked_well = waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* In a child. */
+static _Noreturn void run_pass_with_signal(void)
+{
+    struct sigaction action = { .sa_handler = fork_in_handler };
+    (void)sigaction(SIGUSR1, &action, NULL);
+    sj_free(make(BLOCK_BYTES));
+    now_ms += AGE_MS;
+    signal_at_advice = SIGUSR1;
+    sj__pass_run();
+    _exit(forked_well && signal_at_advice == 0 ? 0 : 1);
+}
+
+/* The signal waits until the pass has let go of its lock. */
+static void release_clock__lets_a_handler_fork_when_it_comes_within(void)
+{
+    enum { ROUNDS = 3000 };
+    int status = -1;
+    start_over();
+    pid_t child = fork();
+    if (child == 0)
+        run_pass_with_signal();
+    unsigned round = 0;
+    while (waitpid(child, &status, WNOHANG) == 0 && round++ < ROUNDS)
+        (void)usleep(10000);
+    if (round >= ROUNDS) { /* it waits for its own lock, with signals blocked */
+        (void)kill(child, SIGKILL);
+        (void)waitpid(child, &status, 0);
+    }
+    CHECK_EQ(status, 0);
+}
+
+static void release_clock__is_due_a_second_after_a_refusal(void)
+{
+    start_over();
+    struct sj_hold hold = usual_limits();
+    hold.release_ms = 5 * AGE_MS;
+    set_limits(hold);
+    sj__pass_run();
+    sj_free(make(BLOCK_BYTES));
+    now_ms += 5 * AGE_MS;
+    calls_allowed = calls;
+    sj__pass_run();
+    CHECK_EQ(sj_load_relaxed_u64(&sj__release_due_ms), now_ms + 1000);
+}
 
 static void release_cache__makes_no_calls_when_blocks_come_and_go(void)
 {
@@ -372,6 +523,11 @@ int main(int argc, char **argv)
     RUN(release_clock__does_nothing_when_never);
     RUN(release_clock__gives_back_at_once_when_zero);
     RUN(release_clock__goes_on_when_a_pass_was_too_small);
+    RUN(release_clock__goes_on_when_idle_slabs_were_too_many);
+    RUN(release_limits__empty_the_cache_when_lowered_to_nothing);
+    RUN(release_limits__bound_free_runs_when_lowered);
+    RUN(release_clock__lets_a_handler_fork_when_it_comes_within);
+    RUN(release_clock__is_due_a_second_after_a_refusal);
     RUN(release_cache__makes_no_calls_when_blocks_come_and_go);
     RUN(release_books__show_gaps_and_holding_when_known);
     RUN(release_clock__holds_only_what_is_young_when_random);
