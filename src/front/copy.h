@@ -53,8 +53,11 @@ SJ_ALWAYS_INLINE size_t sj_copy_slot_room(const struct sj_slab *slab, const void
     if (sj_unlikely(slot >= slab->slots))                 /* also before the first slot, where the offset wraps */
         return 0;
     size_t word_index = slot / SJ_WORD_BITS;
-    uint64_t live = sj_word_peek(&slab->planes[word_index].live) & ~sj_peek_u64(&slab->remote->bits[word_index]);
-    if (sj_unlikely((live >> (slot % SJ_WORD_BITS) & 1) == 0))
+    uint64_t bit = (uint64_t)1 << (slot % SJ_WORD_BITS);
+    /* Two branches: one on both words together is fewer instructions, and waits for the later word. */
+    if (sj_unlikely(!sj_word_has(&slab->planes[word_index].live, bit)))
+        return 0;
+    if (sj_unlikely(sj_word_has(&slab->remote->bits[word_index].value, bit)))
         return 0;
     return (slot + 1) * slab->slot_bytes - offset;
 }
