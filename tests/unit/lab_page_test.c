@@ -65,7 +65,7 @@ static void make_session(void)
     set_arm(0, "glibc", "", NULL);
     set_arm(1, hostile, "/lib/other.so", NULL);
     set_arm(2, "level 2", "/lib/libscrubjay.so", "SCRUBJAY_OPTIONS=level=2");
-    set_arm(3, "level 1", "/lib/libscrubjay.so", "SCRUBJAY_OPTIONS=level=1");
+    set_arm(3, "level 1", "/lib/libscrubjay.so", "SCRUBJAY_OPTIONS=level=1,seed={seed},bogus=1");
     set_arm(4, "glibc-copy", "", NULL);
     options.arms.count = ARMS;
     options.arms.null = ARMS - 1;

@@ -33,6 +33,13 @@ unsigned page_protection_count(void)
     return count;
 }
 
+/* The arm itself has warned of what it did not use. */
+static void leave_unsaid(const char *what, const char *detail)
+{
+    (void)what;
+    (void)detail;
+}
+
 struct page_protection page_protection_of(const struct bench_arm *arm)
 {
     static const char key[] = "SCRUBJAY_OPTIONS=";
@@ -43,7 +50,7 @@ struct page_protection page_protection_of(const struct bench_arm *arm)
     for (size_t i = 0; i < arm->variable_count; i++)
         if (strncmp(arm->variables[i], key, sizeof key - 1) == 0)
             (void)sj__options_apply(&protection.settings, arm->variables[i] + sizeof key - 1, SJ_SOURCE_ENVIRONMENT,
-                                    NULL);
+                                    leave_unsaid);
     for (size_t i = 0; i < sj__options_count; i++) {
         const struct sj_option *option = &sj__options_table[i];
         protection.on +=
