@@ -83,6 +83,7 @@ SJ_ALWAYS_INLINE bool sj_fast_reuse_at_once(const struct sj_policy *policy, stru
     if (policy->delay != SJ_DELAY_LIFO || owes || slab->current_word != (uint32_t)word_index)
         return false;
     struct sj_bin *bin = &heap->bins[slab->class_index];
+    sj_hold(bin);
     sj_word_set(&bin->bits, bit);
     sj_compiler_barrier();
     if (sj_unlikely(bin->word != word)) { /* a handler has put another word in its place */
