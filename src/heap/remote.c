@@ -30,8 +30,9 @@ static void push_to_owner(struct sj_slab *slab)
     }
 }
 
-/* True if it was not queued yet; then its owner may have ended, and a pass will have to look. After a claim, or in a fold. The test first saves the slabs that are queued already, which is
- * most of them, a locked instruction: a tenth of what a remote free costs. */
+/* True if it was not queued yet; then its owner may have ended, and a pass will have to look. After a claim, or in a fold.
+ * The test first saves slabs that are queued already, which is most of them, a locked instruction: a tenth of what a remote
+ * free costs. */
 static bool queue_once(struct sj_slab *slab)
 {
     if (sj_flag_is_set_after_claim(&slab->remote->queued.value))
