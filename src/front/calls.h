@@ -17,7 +17,9 @@
 #include "front/entry.h"
 #include "front/fast.h"
 
-static const struct sj_policy sj_calls_levels[] = { SJ_POLICY_LEVEL_0, SJ_POLICY_LEVEL_1, SJ_POLICY_LEVEL_2 };
+static const struct sj_policy sj_calls_levels[] = {
+    SJ_POLICY_LEVEL_0, SJ_POLICY_LEVEL_1, SJ_POLICY_LEVEL_2, SJ_POLICY_LEVEL_3, SJ_POLICY_LEVEL_4,
+};
 #define SJ_FIXED_POLICY (&sj_calls_levels[SJ_FIXED_LEVEL])
 
 SJ_ALWAYS_INLINE void *sj__entry_malloc(size_t size_bytes)

@@ -44,6 +44,8 @@ extern SJ_HIDDEN union sj_sealed sj__sealed;
 extern const struct sj_dispatch sj__variant_level0;
 extern const struct sj_dispatch sj__variant_level1;
 extern const struct sj_dispatch sj__variant_level2;
+extern const struct sj_dispatch sj__variant_level3;
+extern const struct sj_dispatch sj__variant_level4;
 extern const struct sj_dispatch sj__variant_custom; /* reads the policy at run time */
 
 /* Starts the library if it has not been; false if the kernel gives no memory at all. */

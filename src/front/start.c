@@ -179,8 +179,9 @@ static bool is_of_level(const struct sj_policy *policy, unsigned level)
 
 static const struct sj_dispatch *variant_for(const struct sj_policy *policy)
 {
-    static const struct sj_dispatch *const variants[SJ_LEVEL_MAX + 1] = { &sj__variant_level0, &sj__variant_level1,
-                                                                          &sj__variant_level2 };
+    static const struct sj_dispatch *const variants[SJ_LEVEL_MAX + 1] = {
+        &sj__variant_level0, &sj__variant_level1, &sj__variant_level2, &sj__variant_level3, &sj__variant_level4,
+    };
     for (unsigned level = 0; level <= SJ_LEVEL_MAX; level++)
         if (is_of_level(policy, level))
             return variants[level];

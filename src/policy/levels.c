@@ -11,7 +11,5 @@
 #include "policy/policy.h"
 
 const struct sj_policy sj__policy_levels[SJ_LEVEL_MAX + 1] = {
-    SJ_POLICY_LEVEL_0,
-    SJ_POLICY_LEVEL_1,
-    SJ_POLICY_LEVEL_2,
+    SJ_POLICY_LEVEL_0, SJ_POLICY_LEVEL_1, SJ_POLICY_LEVEL_2, SJ_POLICY_LEVEL_3, SJ_POLICY_LEVEL_4,
 };

@@ -70,7 +70,7 @@ struct sj_settings {
     uint64_t seed; /* used if policy.fixed_seed */
 };
 
-enum { SJ_LEVEL_MAX = 2, SJ_LEVEL_DEFAULT = 2 };
+enum { SJ_LEVEL_MAX = 4, SJ_LEVEL_DEFAULT = 2 };
 
 /* The ladder: the policy of each level, as constants the variants are instantiated with. */
 #define SJ_POLICY_LEVEL_0                                                                              \
@@ -88,6 +88,12 @@ enum { SJ_LEVEL_MAX = 2, SJ_LEVEL_DEFAULT = 2 };
         .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_AUTO, .guard = SJ_GUARD_LARGE, .sized = 1, \
         .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_WRITE          \
     }
+#define SJ_POLICY_LEVEL_3                                                                                \
+    {                                                                                                    \
+        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_LARGE, .sized = 1, \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH           \
+    }
+#define SJ_POLICY_LEVEL_4 SJ_POLICY_LEVEL_3
 
 /* scrub=auto scrubs slots up to this size at free, while their lines are hot. Measured; see doc/adr. */
 #define SJ_SCRUB_FREE_BYTES_DEFAULT 256

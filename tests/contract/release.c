@@ -76,6 +76,14 @@ static bool is_small_again(long before)
     return resident() - records() <= before + before * 15 / 100;
 }
 
+/* scrub=free gives large blocks back when they are freed: then there is no peak to see. */
+static bool is_held(bool large)
+{
+    char policy[1024];
+    (void)sj_policy_text(policy, sizeof policy);
+    return !large || strstr(policy, "scrub=free") == NULL;
+}
+
 /* Two slow paths, of the smallest large block. */
 static void slow_path(void)
 {
@@ -87,8 +95,8 @@ static void after_ten_slow_paths(bool large)
     long before = base();
     peak(large);
     NOTE("%ld KiB at the base, %ld KiB after the peak", before / 1024, resident() / 1024);
-    CHECK(!is_small_again(before)); /* or there is nothing to see */
-    (void)usleep(200000);           /* release_ms is 50 */
+    CHECK(!is_held(large) || !is_small_again(before)); /* or there is nothing to see */
+    (void)usleep(200000);                              /* release_ms is 50 */
     for (unsigned round = 0; round < 5; round++)
         slow_path();
     NOTE("%ld KiB after ten slow paths", resident() / 1024);
@@ -99,7 +107,7 @@ static void when_trimmed(bool large)
 {
     long before = base();
     peak(large);
-    CHECK(!is_small_again(before));
+    CHECK(!is_held(large) || !is_small_again(before));
     CHECK_EQ(malloc_trim(0), 1);
     CHECK(is_small_again(before));
     CHECK_EQ(malloc_trim(0), 0);

@@ -115,7 +115,7 @@ static void options_apply__accepts_all_words_when_switch(void)
 static void options_apply__warns_once_and_keeps_when_item_is_bad(void)
 {
     static const char *const bad[] = {
-        "bogus=1",  "level=3",   "level=-1",       "level=",   "level=99999999999999999999",
+        "bogus=1",  "level=5",   "level=-1",       "level=",   "level=99999999999999999999",
         "scrub=0",  "scrub=ree", "scrub=freed",    "random=2", "random=ON",
         "random",   "=on",       "floor=1",        "seed=",    "seed=0x",
         "seed=12z", "seed=-1",   "delay=lifo|run", "guard=on", "seed=18446744073709551616",
