@@ -30,6 +30,9 @@
 #endif
 __extension__ typedef unsigned __int128 sj_u128; /* the product of two words */
 
+/* Marks a function that reads where the sanitizers' books say nothing good: the stacks of others. */
+#define SJ_READS_ANYTHING __attribute__((noinline, no_sanitize("address", "thread")))
+
 #define SJ_CACHE_LINE_BYTES 64
 #define SJ_CACHE_ALIGNED    __attribute__((aligned(SJ_CACHE_LINE_BYTES)))
 
