@@ -48,6 +48,35 @@ void sj_free_aligned_sized(void *block, size_t alignment, size_t size);
 /* Bytes that may be used at `block`: at least what was asked for, all of them writable. 0 for NULL. */
 size_t sj_malloc_usable_size(void *block);
 
+/* What other allocators and the BSDs have; also exported without the prefix, see scrubjay(3).
+ *
+ * jemalloc: the usable size that an allocation of `size` bytes would have, 0 if there can't be one; the low six bits of
+ * `flags` are the binary logarithm of an alignment. And the sized free with such flags: checked as sj_free_sized. */
+size_t sj_nallocx(size_t size, int flags);
+void sj_sdallocx(void *block, size_t size, int flags);
+
+/* OpenBSD: overwrites the first `size` bytes, then frees. More than the block has is reported (SJ-006), at every level. */
+void sj_freezero(void *block, size_t size);
+
+/* OpenBSD: as sj_reallocarray of a block of `old_count` objects, but what is added reads as zero, and what is dropped, or
+ * left behind by a move, is overwritten. NULL and EINVAL if old_count * size overflows; the block is left alone on failure. */
+void *sj_recallocarray(void *block, size_t old_count, size_t count, size_t size);
+
+/* FreeBSD: as sj_realloc, but frees the block if it fails. */
+void *sj_reallocf(void *block, size_t size);
+
+/* NetBSD: `pointer` is the address of a pointer to a block, which is changed in place. Returns 0, EOVERFLOW or ENOMEM, and
+ * keeps errno; the pointer is left alone on failure. Of 0 bytes: the block is freed and the pointer becomes NULL. */
+int sj_reallocarr(void *pointer, size_t count, size_t size);
+
+/* The live object that `pointer` points into, at its start or anywhere inside. Returns 1, with its start and usable size
+ * (either may be NULL), or 0: a pointer that is not ours, or to freed memory, or between objects. */
+int sj_object_bounds(const void *pointer, void **start, size_t *size);
+
+/* hardened_malloc: bytes from `pointer` to the end of the object it points into; 0 if that is not live, SIZE_MAX if the
+ * pointer is not ours. */
+size_t sj_malloc_object_size(const void *pointer);
+
 /* Gives free memory back to the system, as sj_purge(1). Returns 1 if anything was given back, else 0. `pad` is ignored: it is
  * glibc's for the top of its heap, which there is none of here. */
 int sj_malloc_trim(size_t pad);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What: free_sized and free_aligned_sized with a size (SJ-006) or an alignment (SJ-007) the block was not made with.
+ * What: free_sized and free_aligned_sized with a size (SJ-006) or an alignment (SJ-007) the block was not made with;
+ * freezero and recallocarray with more than the block has.
  *
  * Why this way: the size given must lead to the same class; a size of another class, smaller or larger, is a bug in
- * the program (the wrong type deleted). Level 0 does not check, so the misuse is asserted at levels 1 and 2 only.
+ * the program (the wrong type deleted). Level 0 does not check, so the misuse is asserted at levels 1 and 2 only;
+ * what would write or read beyond the block is checked at every level.
  *
  * Invariants: the twin gives the exact size of the allocation, so no border of a class may alarm falsely; the case
  * sized_boundaries walks all of them.
@@ -132,6 +134,35 @@ static void boundaries(bool misuse, size_t parameter)
         free_sized(malloc(64), 640);
 }
 
+extern void freezero(void *, size_t) __attribute__((weak));
+extern void *recallocarray(void *, size_t, size_t, size_t) __attribute__((weak));
+
+static void freezero_beyond(bool misuse, size_t size)
+{
+    if (freezero == NULL)
+        death_cannot("no freezero");
+    void *block = death_new(size);
+    freezero(block, misuse ? malloc_usable_size(block) + 1 : size);
+}
+
+static void freezero_of_freed(bool misuse, size_t size)
+{
+    if (freezero == NULL)
+        death_cannot("no freezero");
+    void *block = death_new(size);
+    freezero(block, size);
+    if (misuse)
+        freezero(death_hide(block), size);
+}
+
+static void recallocarray_beyond(bool misuse, size_t size)
+{
+    if (recallocarray == NULL)
+        death_cannot("no recallocarray");
+    void *block = death_new(size);
+    free(recallocarray(block, misuse ? malloc_usable_size(block) + 1 : size, size * 2, 1));
+}
+
 static const size_t sizes[] = { 64, 112, 128, 256, 1000, 1024, 5000, 16384, 32768, 33792, 1048576, SIZE_MAX };
 static const size_t small[] = { 1, 16, 64, 1024, 32768, SIZE_MAX };
 static const size_t alignments[] = { 16, 64, 256, 4096, 65536, SIZE_MAX };
@@ -155,6 +186,9 @@ const struct death_family death_sized[] = {
     SIZED("sized_next_class", sizes, next_class),
     { "sized_of_interior", "SJ-002", "0,1,2", DEATH_SIZE, 0, sizes, of_interior },
     { "sized_of_freed", "SJ-004", "0,1,2", DEATH_SIZE, 0, sizes, of_freed },
+    { "freezero_beyond", "SJ-006", "0,1,2,3,4", DEATH_SIZE, 0, sizes, freezero_beyond },
+    { "freezero_of_freed", "SJ-004", "0,1,2,3,4", DEATH_SIZE, 0, sizes, freezero_of_freed },
+    { "recallocarray_beyond", "SJ-006", "0,1,2,3,4", DEATH_SIZE, 0, sizes, recallocarray_beyond },
     { "sized_boundaries", "SJ-006", "1,2", DEATH_NO_PARAMETER, 0, NULL, boundaries },
     ALIGNED("aligned_wrong_size", "SJ-006", aligned_wrong_size),
     ALIGNED("alignment_not_a_power", "SJ-007", alignment_not_power),
