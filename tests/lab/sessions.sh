@@ -17,9 +17,9 @@ scrubjay=$build/scrubjay
 
 cat >spin.c <<'C'
 #include <stdlib.h>
-int main(void)
+int main(int count, char **words)
 {
-    const char *work = getenv("WORK");
+    const char *work = count > 1 ? words[1] : getenv("WORK");
     volatile unsigned long sum = 0;
     for (long turn = work != NULL ? atol(work) : 0; turn > 0; turn--)
         sum += (unsigned long)turn;
@@ -27,13 +27,13 @@ int main(void)
 }
 C
 $cc -O1 spin.c -o spin || exit 2
-work_turns=20000000
+work_turns=$(turns_for 60 ./spin)
 
 # session OUT WORK SEED: arms a and b, 20 pairs; leaves the cpu claim of b in ./claim
 session()
 {
-    timeout 120 "$scrubjay" cost --least 0.005 --pressure 1000000 --pairs 20 --threads 1 --seed "$3" --out "$1" --arm "a=;WORK=$work_turns" \
-        --arm "b=;WORK=$2" -- ./spin >/dev/null 2>&1
+    timeout 120 "$scrubjay" cost --least 0 --pressure 1000000 --pairs 20 --threads 1 --seed "$3" --out "$1" \
+        --arm "a=;WORK=$work_turns" --arm "b=;WORK=$2" -- ./spin >/dev/null 2>&1
     grep '"metric":"cpu"' "$1/claims.jsonl" >claim
 }
 
@@ -64,13 +64,13 @@ equal_work()
 exec 3>&1
 check equal_work_raises_few_alarms equal_work
 
-# The planted share follows from what the sessions of equal work could see.
+# The planted share follows from what the sessions of equal work could see; less than delta, 1 %, is never called slower.
 planted_work()
 {
     [ -s visible ] || lacks "needs the sessions of equal work"
     local visible planted missed=0 i
-    visible=$(sort -g visible | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }')
-    planted=$(awk -v turns=$work_turns -v log_visible="$visible" 'BEGIN { printf "%d", turns * exp(1.5 * log_visible) }')
+    visible=$(sort -g visible | awk '{ v[NR] = $1 } END { m = v[int((NR + 1) / 2)]; print (m > 0.01 ? m : 0.01) }')
+    planted=$(awk -v turns="$work_turns" -v log_visible="$visible" 'BEGIN { printf "%d", turns * exp(1.5 * log_visible) }')
     for ((i = 0; i < planted_sessions; i++)); do
         session planted "$planted" "$((1000 + i))"
         [ "$(member verdict)" = SLOWER ] || missed=$((missed + 1))

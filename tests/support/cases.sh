@@ -45,6 +45,17 @@ lacks() { echo "$*"; exit 77; }
 says() { case $1 in *"$2"*) ;; *) echo "no \"$2\" in: $1" ;; esac }
 says_not() { case $1 in *"$2"*) echo "\"$2\" in: $1" ;; esac }
 
+# turns_for MS COMMAND...: how many turns make `COMMAND TURNS` use MS to 2 MS milliseconds of cpu on this machine.
+turns_for()
+{
+    local TIMEFORMAT='%3U %3S' ms=$1 turns=20000
+    shift
+    until { time "$@" "$turns" >/dev/null; } 2>&1 | awk -v ms="$ms" '{ exit ($1 + $2) * 1000 < ms }'; do
+        turns=$((turns * 2))
+    done
+    echo "$turns"
+}
+
 finish()
 {
     echo "$passed passed, $failed failed"
