@@ -79,7 +79,11 @@ sj_install_packages()
     fi
 }
 
-sj_need_build() { sj_need cmake:cmake ninja:ninja-build gcc:gcc g++:g++ ld:binutils /usr/include/stdio.h:libc6-dev; }
+sj_need_build()
+{
+    sj_need cmake:cmake ninja:ninja-build gcc:gcc g++:g++ ld:binutils /usr/include/stdio.h:libc6-dev \
+        /usr/include/jansson.h:libjansson-dev
+}
 
 sj_need_preset()
 {

@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #include "bench/engine.h"
+#include "bench/json.h"
 #include "bench/text.h"
 #include "command.h"
 #include "cost.h"
-#include "lab/json.h"
 #include "lab/random.h"
 
 enum { PLAN_FORMAT = 1, PLAN_BLOCKS_DEFAULT = 20 };
@@ -134,47 +134,38 @@ int sj__cost_plan(int argc, char **argv)
 }
 
 /* The first line, and the block's; ends the program if there is no such plan or block. */
-static void block_read(const char *path, size_t index, const struct lab_json **head, const struct lab_json **block)
+static void block_read(const char *path, size_t index, const struct json_t **head, const struct json_t **block)
 {
-    FILE *in = fopen(path, "re");
-    if (in == NULL)
-        bench_die("%s: %s", path, strerror(errno));
-    char *text = NULL;
-    size_t room = 0;
-    *head = getline(&text, &room, in) > 0 ? lab_json_read(text) : NULL;
-    if (strcmp(lab_json_text(*head, "type", ""), "blocks") != 0 || lab_json_number(*head, "format", 0) != PLAN_FORMAT)
+    struct bench_json_file in;
+    bench_json_open(&in, path, "");
+    struct json_t *line = bench_json_next(&in);
+    if (line == NULL || strcmp(bench_json_text(line, "type", ""), "blocks") != 0 ||
+        bench_json_number(line, "format", 0) != PLAN_FORMAT)
         bench_die("%s is not a plan of format %d, as `scrubjay cost plan` writes it", path, PLAN_FORMAT);
-    *block = NULL;
-    while (*block == NULL && getline(&text, &room, in) > 0) {
-        const struct lab_json *line = lab_json_read(text);
-        if (strcmp(lab_json_text(line, "type", ""), "block") == 0 &&
-            lab_json_number(line, "index", -1) == (double)index)
-            *block = line;
-    }
-    if (*block == NULL)
+    *head = line;
+    while ((line = bench_json_next(&in)) != NULL && (strcmp(bench_json_text(line, "type", ""), "block") != 0 ||
+                                                     bench_json_number(line, "index", -1) != (double)index))
+        bench_json_free(line);
+    if (line == NULL)
         bench_die("%s has no block %zu", path, index);
-    free(text);
-    fclose(in);
+    *block = line;
+    bench_json_close(&in);
 }
 
 /* The planned command line again, in its own folder. */
-static void block_options(struct bench_options *options, const struct lab_json *head)
+static void block_options(struct bench_options *options, const struct json_t *head)
 {
-    const struct lab_json *words = lab_json_member(head, "argv");
-    const char *folder = lab_json_text(head, "folder", ".");
-    int count = 0;
-    for (const struct lab_json *word = words != NULL ? words->first : NULL; word != NULL; word = word->next)
-        count++;
-    char **argv = calloc((size_t)count + 1, sizeof *argv);
+    const char *folder = bench_json_text(head, "folder", ".");
+    size_t count = bench_json_count(head, "argv");
+    char **argv = calloc(count + 1, sizeof *argv);
     if (argv == NULL)
         abort();
-    int at = 0;
-    for (const struct lab_json *word = words != NULL ? words->first : NULL; word != NULL; word = word->next)
-        argv[at++] = word->kind == LAB_JSON_STRING ? word->text : bench_copy("", 0);
+    for (size_t i = 0; i < count; i++)
+        argv[i] = bench_format("%s", bench_json_word(head, "argv", i));
     if (chdir(folder) != 0)
         bench_die("the plan was made in %s, which cannot be entered here: %s", folder, strerror(errno));
     optind = 0; /* getopt begins anew */
-    bench_options_read(options, BENCH_COST, count, argv);
+    bench_options_read(options, BENCH_COST, (int)count, argv);
 }
 
 /* Of a list, only the block's command. Names are unique. */
@@ -190,20 +181,20 @@ static void block_choose(struct bench_manifest *manifest, const char *name)
     bench_die("the list has no %s any more", name);
 }
 
-static int block_run(const struct lab_json *head, const struct lab_json *block, const char *out)
+static int block_run(const struct json_t *head, const struct json_t *block, const char *out)
 {
     static struct bench_options options;
     static struct bench_outcome outcome;
     struct bench_manifest manifest = { 0 };
     block_options(&options, head);
     options.pairs = 2; /* one block */
-    options.seed = (uint64_t)lab_json_number(block, "seed", 0);
-    options.command = bench_format("%s", lab_json_text(head, "command", ""));
+    options.seed = (uint64_t)bench_json_number(block, "seed", 0);
+    options.command = bench_format("%s", bench_json_text(head, "command", ""));
     if (!bench_make_directory(out))
         bench_die("cannot make the folder %s", out);
     options.out = out;
     bench_engine_read_jobs(&options, &manifest);
-    block_choose(&manifest, lab_json_text(block, "workload", ""));
+    block_choose(&manifest, bench_json_text(block, "workload", ""));
     sj__cost_choose_arms(&options);
     bench_engine_measure(&outcome, &options, &manifest);
     bool whole = outcome.measured == 1 && outcome.results[0].blocks == 1;
@@ -235,8 +226,8 @@ int sj__cost_run_block(int argc, char **argv)
     char *path = realpath(plan, NULL);
     if (path == NULL)
         bench_die("%s: %s", plan, strerror(errno));
-    const struct lab_json *head;
-    const struct lab_json *block;
+    const struct json_t *head;
+    const struct json_t *block;
     block_read(path, index, &head, &block);
     /* Beside the plan; found before the folder changes. */
     *strrchr(path, '/') = '\0';

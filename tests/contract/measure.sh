@@ -206,6 +206,54 @@ merged()
 }
 check sessions_merge_unless_unlike merged
 
+# What is no session is told by file and line, whatever it is; a last line that was cut off is not.
+read_back()
+{
+    status '[012]' cost --pairs 12 --out whole --arm 'a=' --arm 'b=' -- ./task 400000 "$(printf 'p\xe4\xc3\xa4')"
+    head -c -20 whole/rows.jsonl >cut.jsonl
+    status '[012]' "$scrubjay" cost show cut.jsonl
+    local line
+    for line in '{"type":' 'nul' '{"a":1} x' '[1 2]' "{\"a\":\"$(printf '\xff')\"}" "$(printf '%5000s' '' | tr ' ' '[')" \
+        '{"type":"session","format":2}'; do
+        { head -n 3 whole/rows.jsonl; printf '%s\n' "$line"; } >broken.jsonl
+        status 64 "$scrubjay" cost show broken.jsonl 2>progress
+        says "$(cat progress)" 'broken.jsonl:4'
+    done
+    : >broken.jsonl
+    status 64 "$scrubjay" cost show broken.jsonl 2>progress
+    echo '{"type":"blocks"}' >broken.jsonl
+    status 64 "$scrubjay" cost show broken.jsonl 2>progress
+    says "$(cat progress)" 'broken.jsonl:1'
+}
+check files_that_are_no_sessions_are_told read_back
+
+# A session's rows hold what it refused, so what is shown says the same as what was measured.
+shown_again()
+{
+    status '[012]' cost --pairs 12 --least 0.000125 --out again --arm 'a=' --arm 'b=' -- ./task
+    said '^floor: .* runs under 0\.125 ms are refused'
+    grep '^floor:' report >floor
+    status '[012]' "$scrubjay" cost show again
+    grep '^floor:' report | cmp - floor
+    status '[012]' "$scrubjay" cost merge again
+    grep '^floor:' report | cmp - floor
+}
+check what_is_shown_is_what_was_measured shown_again
+
+# Block for block the arms agree; the two sessions do not.
+merged_outputs()
+{
+    status '[012]' cost --pairs 12 --out first --arm 'a=' --arm 'b=' --stdin task.c -- cat
+    status '[012]' cost --pairs 12 --out second --arm 'a=' --arm 'b=' --stdin task -- cat
+    status 3 "$scrubjay" cost merge --out both first second
+    said 'INVALID.*stdout differs between the sessions'
+    status 3 "$scrubjay" cost show both
+    said 'INVALID.*stdout differs between the sessions'
+    status '[012]' cost --pairs 12 --out third --ignore-stdout --arm 'a=' --arm 'b=' --stdin task -- cat
+    status '[012]' "$scrubjay" cost merge third second
+}
+check sessions_of_unlike_output_do_not_merge merged_outputs
+
 cat >serve.py <<'PY'
 import os, signal, socket, sys
 listener = socket.socket(socket.AF_UNIX)

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "bench/json.h"
 #include "bench/text.h"
-#include "lab/json.h"
 
 enum { LOAD_FORMAT = 2 };
 
@@ -23,14 +23,14 @@ static char *load_copy(const char *text)
     return bench_copy(text, strlen(text));
 }
 
-static const char *load_text(const struct lab_json *line, const char *name)
+static const char *load_text(const struct json_t *line, const char *name)
 {
-    return lab_json_text(line, name, "n/a");
+    return bench_json_text(line, name, "n/a");
 }
 
-static size_t load_size(const struct lab_json *line, const char *name)
+static size_t load_size(const struct json_t *line, const char *name)
 {
-    double number = lab_json_number(line, name, 0);
+    double number = bench_json_number(line, name, 0);
     return number > 0 ? (size_t)number : 0;
 }
 
@@ -42,22 +42,20 @@ static char *load_path(const char *file)
     return S_ISDIR(status.st_mode) ? bench_format("%s/rows.jsonl", file) : load_copy(file);
 }
 
-static void load_arm(struct bench_arms *arms, const struct lab_json *item)
+static void load_arm(struct bench_arms *arms, const struct json_t *item)
 {
     if (arms->count > BENCH_ARMS_MAX)
         bench_die("more than %d arms", BENCH_ARMS_MAX);
     struct bench_arm *arm = &arms->items[arms->count++];
     arm->name = load_copy(load_text(item, "name"));
-    arm->library = load_copy(lab_json_text(item, "library", ""));
+    arm->library = load_copy(bench_json_text(item, "library", ""));
     arm->preload = arm->library;
-    const struct lab_json *variables = lab_json_member(item, "variables");
-    for (const struct lab_json *at = variables != NULL ? variables->first : NULL;
-         at != NULL && arm->variable_count < BENCH_ARM_VARIABLES_MAX; at = at->next)
-        if (at->kind == LAB_JSON_STRING)
-            arm->variables[arm->variable_count++] = at->text;
+    size_t count = bench_json_count(item, "variables");
+    for (size_t i = 0; i < count && i < BENCH_ARM_VARIABLES_MAX; i++)
+        arm->variables[arm->variable_count++] = load_copy(bench_json_word(item, "variables", i));
 }
 
-static void load_machine(struct bench_machine *machine, const struct lab_json *line)
+static void load_machine(struct bench_machine *machine, const struct json_t *line)
 {
     machine->cpu_model = load_copy(load_text(line, "cpu_model"));
     machine->cpus = (unsigned)load_size(line, "cpus");
@@ -71,29 +69,27 @@ static void load_machine(struct bench_machine *machine, const struct lab_json *l
     machine->from_file = true;
 }
 
-static void load_session(struct bench_loaded *loaded, const struct lab_json *line)
+static void load_session(struct bench_loaded *loaded, const struct json_t *line)
 {
     struct bench_options *options = &loaded->options;
     options->command = load_copy(load_text(line, "command"));
-    options->folder = load_copy(lab_json_text(line, "folder", ""));
-    options->seed = (uint64_t)lab_json_number(line, "seed", 0);
-    options->confidence = lab_json_number(line, "confidence", 0.95);
-    options->delta_time = lab_json_number(line, "delta_time", 0.01);
-    options->delta_memory = lab_json_number(line, "delta_memory", 0.02);
-    const struct lab_json *items = lab_json_member(line, "arms");
-    for (const struct lab_json *item = items != NULL ? items->first : NULL; item != NULL; item = item->next)
-        load_arm(&options->arms, item);
+    options->folder = load_copy(bench_json_text(line, "folder", ""));
+    options->seed = (uint64_t)bench_json_number(line, "seed", 0);
+    options->confidence = bench_json_number(line, "confidence", 0.95);
+    options->delta_time = bench_json_number(line, "delta_time", 0.01);
+    options->delta_memory = bench_json_number(line, "delta_memory", 0.02);
+    options->least_seconds = bench_json_number(line, "least_s", 0.02);
+    for (size_t i = 0; i < bench_json_count(line, "arms"); i++)
+        load_arm(&options->arms, bench_json_item(line, "arms", i));
     options->arms.null = bench_arms_find(&options->arms, load_text(line, "null"));
-    const struct lab_json *bases = lab_json_member(line, "bases");
-    for (const struct lab_json *base = bases != NULL ? bases->first : NULL;
-         base != NULL && base->kind == LAB_JSON_STRING && options->base_count < BENCH_BASES_MAX; base = base->next)
-        options->bases[options->base_count++] = bench_arms_find(&options->arms, base->text);
+    for (size_t i = 0; i < bench_json_count(line, "bases") && i < BENCH_BASES_MAX; i++)
+        options->bases[options->base_count++] = bench_arms_find(&options->arms, bench_json_word(line, "bases", i));
     if (options->base_count == 0)
         options->bases[options->base_count++] = bench_arms_find(&options->arms, load_text(line, "base"));
     load_machine(&loaded->outcome.machine, line);
-    loaded->outcome.floor.wall_seconds = lab_json_number(line, "floor_wall_s", 0);
-    loaded->outcome.floor.cpu_seconds = lab_json_number(line, "floor_cpu_s", 0);
-    loaded->outcome.floor.peak_rss_kib = lab_json_number(line, "floor_rss_kib", 0);
+    loaded->outcome.floor.wall_seconds = bench_json_number(line, "floor_wall_s", 0);
+    loaded->outcome.floor.cpu_seconds = bench_json_number(line, "floor_cpu_s", 0);
+    loaded->outcome.floor.peak_rss_kib = bench_json_number(line, "floor_rss_kib", 0);
 }
 
 /* The result of this workload, a new one if it is the first that is heard of it. */
@@ -114,35 +110,37 @@ static struct bench_result *load_result(struct bench_loaded *loaded, const char 
     return result;
 }
 
-static void load_plan(struct bench_loaded *loaded, const struct lab_json *line)
+static void load_plan(struct bench_loaded *loaded, const struct json_t *line)
 {
     struct bench_result *result = load_result(loaded, load_text(line, "workload"));
     struct bench_workload *workload = &loaded->manifest.items[result - loaded->outcome.results];
     workload->real = strcmp(load_text(line, "kind"), "real") == 0;
     workload->command = load_copy(load_text(line, "command"));
     workload->threads = (unsigned)load_size(line, "threads");
+    workload->ignore_stdout = bench_json_true(line, "ignore_stdout");
+    workload->ignore_stderr = bench_json_true(line, "ignore_stderr");
     result->plan.blocks = load_size(line, "blocks");
-    result->plan.visible_effect = lab_json_number(line, "visible_effect_log", INFINITY);
+    result->plan.visible_effect = bench_json_number(line, "visible_effect_log", INFINITY);
 }
 
-static uint64_t load_hash(const struct lab_json *line, const char *name)
+static uint64_t load_hash(const struct json_t *line, const char *name)
 {
-    return strtoull(lab_json_text(line, name, "0"), NULL, 16);
+    return strtoull(bench_json_text(line, name, "0"), NULL, 16);
 }
 
 /* Only the outcome of the run matters from here on; what ended otherwise is in a fault. */
-static void load_run(struct bench_run *run, const struct lab_json *line)
+static void load_run(struct bench_run *run, const struct json_t *line)
 {
-    run->wall_seconds = lab_json_number(line, "wall_s", 0);
-    run->cpu_seconds = lab_json_number(line, "cpu_s", 0);
-    run->user_seconds = lab_json_number(line, "user_s", 0);
-    run->system_seconds = lab_json_number(line, "sys_s", 0);
-    run->peak_rss_kib = lab_json_number(line, "peak_rss_kib", 0);
+    run->wall_seconds = bench_json_number(line, "wall_s", 0);
+    run->cpu_seconds = bench_json_number(line, "cpu_s", 0);
+    run->user_seconds = bench_json_number(line, "user_s", 0);
+    run->system_seconds = bench_json_number(line, "sys_s", 0);
+    run->peak_rss_kib = bench_json_number(line, "peak_rss_kib", 0);
     run->minor_faults = load_size(line, "minor_faults");
     run->major_faults = load_size(line, "major_faults");
     run->voluntary_switches = load_size(line, "voluntary_switches");
     run->involuntary_switches = load_size(line, "involuntary_switches");
-    run->wait_status = (int)lab_json_number(line, "wait_status", 0);
+    run->wait_status = (int)bench_json_number(line, "wait_status", 0);
     run->output.hash = load_hash(line, "stdout_hash");
     run->output.bytes = load_size(line, "stdout_bytes");
     run->errors.hash = load_hash(line, "stderr_hash");
@@ -151,32 +149,32 @@ static void load_run(struct bench_run *run, const struct lab_json *line)
     run->proof.started = (unsigned)load_size(line, "processes");
     run->proof.ended = (unsigned)load_size(line, "processes_ended");
     run->proof.off = (unsigned)load_size(line, "processes_off");
-    snprintf(run->proof.build_id, sizeof run->proof.build_id, "%s", lab_json_text(line, "build_id", ""));
-    snprintf(run->proof.options, sizeof run->proof.options, "%s", lab_json_text(line, "options", ""));
+    snprintf(run->proof.build_id, sizeof run->proof.build_id, "%s", bench_json_text(line, "build_id", ""));
+    snprintf(run->proof.options, sizeof run->proof.options, "%s", bench_json_text(line, "options", ""));
 }
 
-static void load_row(struct bench_loaded *loaded, const struct lab_json *line)
+static void load_row(struct bench_loaded *loaded, const struct json_t *line)
 {
     struct bench_result *result = load_result(loaded, load_text(line, "workload"));
     struct bench_row *row = bench_add_row(result);
     row->arm = bench_arms_find(&loaded->options.arms, load_text(line, "arm"));
-    row->warm_up = lab_json_true(line, "warm_up");
+    row->warm_up = bench_json_true(line, "warm_up");
     row->block = load_size(line, "block");
     row->half = (unsigned)load_size(line, "half") & 1U;
     row->position = load_size(line, "position");
-    row->flagged = lab_json_true(line, "flagged");
-    row->cpu = (int)lab_json_number(line, "cpu", -1);
+    row->flagged = bench_json_true(line, "flagged");
+    row->cpu = (int)bench_json_number(line, "cpu", -1);
     row->padding_bytes = load_size(line, "padding_bytes");
-    row->started_seconds = lab_json_number(line, "started_s", 0);
-    row->pressure_percent = lab_json_number(line, "pressure_percent", -1);
-    row->others_seconds = lab_json_number(line, "others_s", 0);
-    row->stolen_seconds = lab_json_number(line, "stolen_s", 0);
+    row->started_seconds = bench_json_number(line, "started_s", 0);
+    row->pressure_percent = bench_json_number(line, "pressure_percent", -1);
+    row->others_seconds = bench_json_number(line, "others_s", 0);
+    row->stolen_seconds = bench_json_number(line, "stolen_s", 0);
     load_run(&row->run, line);
     if (!row->warm_up && row->block + 1 > result->blocks)
         result->blocks = row->block + 1;
 }
 
-static void load_line(struct bench_loaded *loaded, const struct lab_json *line)
+static void load_line(struct bench_loaded *loaded, const struct json_t *line)
 {
     const char *type = load_text(line, "type");
     if (strcmp(type, "plan") == 0) {
@@ -237,30 +235,23 @@ void bench_load(struct bench_loaded *loaded, const char *file)
     if (loaded->manifest.items == NULL || loaded->outcome.results == NULL)
         abort();
     char *path = load_path(file);
-    FILE *in = fopen(path, "re");
-    if (in == NULL)
-        bench_die("%s: %s", path, strerror(errno));
-    char *text = NULL;
-    size_t room = 0;
-    size_t number = 0;
-    while (getline(&text, &room, in) >= 0) {
-        const struct lab_json *line = lab_json_read(text);
-        number++;
-        if (line == NULL && feof(in))
-            break; /* cut off in the middle of a line */
-        bool first = number == 1;
+    struct bench_json_file in;
+    bench_json_open(&in, path, "");
+    struct json_t *line;
+    while ((line = bench_json_next(&in)) != NULL) {
+        bool first = in.line == 1;
         bool session = strcmp(load_text(line, "type"), "session") == 0;
-        if (line == NULL || first != session || (first && load_size(line, "format") != LOAD_FORMAT))
-            bench_die("%s:%zu: not a session's rows of format %d", path, number, LOAD_FORMAT);
+        if (first != session || (first && load_size(line, "format") != LOAD_FORMAT))
+            bench_die("%s:%zu: not a session's rows of format %d", path, in.line, LOAD_FORMAT);
         if (first)
             load_session(loaded, line);
         else
             load_line(loaded, line);
+        bench_json_free(line);
     }
-    if (number == 0)
+    if (loaded->options.command == NULL)
         bench_die("%s is empty", path);
-    free(text);
-    fclose(in);
+    bench_json_close(&in);
     free(path);
     load_finish(loaded);
 }

@@ -10,40 +10,32 @@
  *
  * Concurrency: one thread.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/json.h"
 #include "bench/load.h"
 #include "bench/text.h"
-#include "lab/json.h"
 
 char **bench_load_arguments(const char *file, int *argc, char **folder, uint64_t *seed)
 {
     char *path = bench_format("%s/rows.jsonl", file);
-    FILE *in = fopen(path, "re");
-    if (in == NULL)
-        bench_die("%s: %s: is it the --out of a session?", path, strerror(errno));
-    char *text = NULL;
-    size_t room = 0;
-    const struct lab_json *line = getline(&text, &room, in) > 0 ? lab_json_read(text) : NULL;
-    const struct lab_json *words = lab_json_member(line, "argv");
-    fclose(in);
-    free(text);
-    if (words == NULL || words->first == NULL)
+    struct bench_json_file in;
+    bench_json_open(&in, path, ": is it the --out of a session?");
+    struct json_t *line = bench_json_next(&in);
+    size_t count = line != NULL ? bench_json_count(line, "argv") : 0;
+    if (count == 0)
         bench_die("%s does not tell how the session was started", path);
-    int count = 0;
-    for (const struct lab_json *word = words->first; word != NULL; word = word->next)
-        count++;
-    char **arguments = calloc((size_t)count + 1, sizeof *arguments);
+    char **arguments = calloc(count + 1, sizeof *arguments);
     if (arguments == NULL)
         abort();
-    int at = 0;
-    for (const struct lab_json *word = words->first; word != NULL; word = word->next)
-        arguments[at++] = word->kind == LAB_JSON_STRING ? word->text : bench_copy("", 0);
-    *argc = count;
-    *folder = bench_format("%s", lab_json_text(line, "folder", "."));
-    *seed = (uint64_t)lab_json_number(line, "seed", 0);
+    for (size_t i = 0; i < count; i++)
+        arguments[i] = bench_format("%s", bench_json_word(line, "argv", i));
+    *argc = (int)count;
+    *folder = bench_format("%s", bench_json_text(line, "folder", "."));
+    *seed = (uint64_t)bench_json_number(line, "seed", 0);
+    bench_json_free(line);
+    bench_json_close(&in);
     free(path);
     return arguments;
 }
@@ -116,9 +108,42 @@ static void merge_check_builds(const struct bench_result *result, const struct b
     }
 }
 
+/* Of what was compared within a session: what differs between two runs of two sessions; NULL if nothing does. */
+static const char *merge_difference(const struct bench_workload *workload, const struct bench_run *one,
+                                    const struct bench_run *other)
+{
+    if (one->wait_status != other->wait_status)
+        return "exit status";
+    if (!workload->ignore_stdout &&
+        (one->output.hash != other->output.hash || one->output.bytes != other->output.bytes))
+        return "stdout";
+    if (!workload->ignore_stderr &&
+        (one->errors.hash != other->errors.hash || one->errors.bytes != other->errors.bytes))
+        return "stderr";
+    return NULL;
+}
+
+/* Within a session all arms that are in it agree; so one run of each session tells. */
+static void merge_check_outputs(const struct bench_loaded *loaded, struct bench_result *result,
+                                const struct bench_result *more)
+{
+    const struct bench_run *one = NULL;
+    const struct bench_run *other = NULL;
+    size_t base = loaded->options.bases[0];
+    for (size_t i = 0; i < result->row_count && one == NULL; i++)
+        one = result->rows[i].arm == base ? &result->rows[i].run : NULL;
+    for (size_t i = 0; i < more->row_count && other == NULL; i++)
+        other = more->rows[i].arm == base ? &more->rows[i].run : NULL;
+    const char *what = one != NULL && other != NULL ? merge_difference(result->workload, one, other) : NULL;
+    for (size_t arm = 0; what != NULL && arm < loaded->options.arms.count; arm++)
+        if (result->faults[arm] == NULL)
+            result->faults[arm] = bench_format("%s differs between the sessions", what);
+}
+
 static void merge_result(struct bench_loaded *loaded, struct bench_result *result, const struct bench_result *more)
 {
     merge_check_builds(result, more);
+    merge_check_outputs(loaded, result, more);
     for (size_t i = 0; i < more->row_count; i++) {
         struct bench_row *row = bench_add_row(result);
         *row = more->rows[i];

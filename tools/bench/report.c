@@ -31,7 +31,7 @@ static void report_opening(FILE *out, const struct bench_session *session, const
     const struct bench_options *options = session->options;
     char *machine = bench_machine_line(session->machine);
     fprintf(out, "repeat:  %s\nmachine: %s\n", options->command, machine);
-    fprintf(out, "floor:   /bin/true %.1f ms wall, %.1f ms cpu, %.0f KiB; runs under %.0f ms are refused\n",
+    fprintf(out, "floor:   /bin/true %.1f ms wall, %.1f ms cpu, %.0f KiB; runs under %g ms are refused\n",
             1e3 * floor->wall_seconds, 1e3 * floor->cpu_seconds, floor->peak_rss_kib, 1e3 * options->least_seconds);
     fprintf(out,
             "design:  mirrored blocks in random order, a number a block; null control %s; %s; one layout sampled\n",

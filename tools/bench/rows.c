@@ -64,8 +64,8 @@ static void rows_write_design(FILE *out, const struct bench_options *options)
     rows_write_strings(out, "argv", options->arguments, options->argument_count);
     rows_member(out, "folder", options->folder);
     fprintf(out, ",\"seed\":%llu", (unsigned long long)options->seed);
-    fprintf(out, ",\"confidence\":%.6g,\"delta_time\":%.6g,\"delta_memory\":%.6g", options->confidence,
-            options->delta_time, options->delta_memory);
+    fprintf(out, ",\"confidence\":%.6g,\"delta_time\":%.6g,\"delta_memory\":%.6g,\"least_s\":%.6g", options->confidence,
+            options->delta_time, options->delta_memory, options->least_seconds);
     rows_member(out, "base", options->arms.items[options->bases[0]].name);
     rows_member(out, "null", options->arms.items[options->arms.null].name);
     char *bases[BENCH_BASES_MAX];
@@ -121,6 +121,9 @@ void bench_write_plan(const struct bench_session *session, const struct bench_re
     rows_member(session->json, "kind", workload->real ? "real" : "micro");
     rows_member(session->json, "command", workload->command);
     fprintf(session->json, ",\"threads\":%u,\"blocks\":%zu", workload->threads, result->plan.blocks);
+    fprintf(session->json, ",\"ignore_stdout\":%s,\"ignore_stderr\":%s",
+            workload->ignore_stdout || session->options->ignore_output ? "true" : "false",
+            workload->ignore_stderr || session->options->ignore_errors ? "true" : "false");
     if (isfinite(result->plan.visible_effect))
         fprintf(session->json, ",\"visible_effect_log\":%.6f", result->plan.visible_effect);
     fputs("}\n", session->json);

@@ -204,16 +204,38 @@ char *bench_make_scratch(void)
     return scratch;
 }
 
+size_t bench_utf8_length(const unsigned char *at)
+{
+    if (*at < 0x80)
+        return 1;
+    size_t length = *at >= 0xf0 ? 4 : *at >= 0xe0 ? 3 : 2;
+    if (*at < 0xc2 || *at > 0xf4)
+        return 0;
+    unsigned code = *at & (0x7fU >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((at[i] & 0xc0) != 0x80) /* also the end of the text */
+            return 0;
+        code = code << 6 | (at[i] & 0x3fU);
+    }
+    static const unsigned least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    bool surrogate = code >= 0xd800 && code <= 0xdfff;
+    return code < least[length] || code > 0x10ffff || surrogate ? 0 : length;
+}
+
 void bench_json_string(FILE *out, const char *text)
 {
     fputc('"', out);
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
+    size_t length;
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at += length > 0 ? length : 1) {
+        length = bench_utf8_length(at);
         if (*at == '"' || *at == '\\')
             fprintf(out, "\\%c", *at);
         else if (*at < 0x20)
             fprintf(out, "\\u%04x", *at);
+        else if (length == 0)
+            fputs("\\ufffd", out);
         else
-            fputc(*at, out);
+            fwrite(at, 1, length, out);
     }
     fputc('"', out);
 }

@@ -55,7 +55,10 @@ bool bench_make_directory(const char *path);
 /* A new folder for files that the session needs; it is removed with all in it when the program ends. */
 char *bench_make_scratch(void);
 
-/* Writes text as a JSON string, quotes included. */
+/* Bytes of the UTF-8 character that begins here, 0 if none does. */
+size_t bench_utf8_length(const unsigned char *at);
+
+/* Writes text as a JSON string, quotes included; a byte that is not UTF-8 becomes U+FFFD. */
 void bench_json_string(FILE *out, const char *text);
 
 #endif

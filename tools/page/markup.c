@@ -14,23 +14,15 @@
 #include "bench/text.h"
 #include "lab/paired.h"
 
-/* Length of the UTF-8 sequence at `at`; 0 if there is none that XML allows. */
+/* Length of the UTF-8 sequence at `at`; 0 if there is none that XML and HTML allow: no controls, no U+FFFE and U+FFFF. */
 static size_t markup_sequence(const unsigned char *at)
 {
     if (*at < 0x80)
         return (*at >= 0x20 && *at != 0x7f) || *at == '\n' || *at == '\t' ? 1 : 0;
-    size_t length = *at >= 0xf0 && *at <= 0xf4 ? 4 : *at >= 0xe0 ? 3 : 2;
-    if (*at < 0xc2 || *at > 0xf4)
-        return 0;
-    unsigned code = *at & (0x7fU >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((at[i] & 0xc0) != 0x80) /* also the end of the text */
-            return 0;
-        code = code << 6 | (at[i] & 0x3fU);
-    }
-    static const unsigned least[] = { 0, 0, 0xa0, 0x800, 0x10000 }; /* from 0xa0: no control characters there either */
-    bool surrogate = code >= 0xd800 && code <= 0xdfff;
-    return code < least[length] || code > 0x10ffff || surrogate || (code & 0xfffe) == 0xfffe ? 0 : length;
+    size_t length = bench_utf8_length(at);
+    bool control = length == 2 && at[0] == 0xc2 && at[1] < 0xa0;
+    bool none = length == 3 && at[0] == 0xef && at[1] == 0xbf && at[2] >= 0xbe;
+    return control || none ? 0 : length;
 }
 
 void page_escape(FILE *out, const char *text)
