@@ -217,6 +217,7 @@ static bool start_locked(void)
     sj__report_start();
     struct sj_settings *settings = &sj__sealed.settings;
     read_settings(settings);
+    sj__report_configure(settings);
     bool aside = settings->disable && step_aside(settings);
     if (!aside && !take_place(settings))
         return false;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What: the build id the linker wrote into this object; see build_id.h.
+ * What: the build id the linker wrote into an object; see build_id.h.
  *
- * Why this way: see build_id.h. The symbol is weak, so that a linker without it costs the build id and nothing else.
+ * Why this way: see build_id.h. The symbol is weak, so that a linker without it costs the build id and nothing else. Of other
+ * objects each page is asked for before it is read.
  *
  * Invariants: notes are 4-byte aligned records of name size, description size, type, name, description.
  *
@@ -10,8 +11,14 @@
  */
 #include "platform/build_id.h"
 
+#include "platform/unwind.h"
+
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
+#include <string.h>
+
+enum { HEADER_BYTES = 4096 }; /* of a foreign object: what of its header is looked at */
 
 extern const unsigned char __ehdr_start[] __attribute__((weak, visibility("hidden")));
 
@@ -45,11 +52,9 @@ static bool format_from_notes(struct sj_text *text, const unsigned char *note, s
     return false;
 }
 
-void sj__build_id_format(struct sj_text *text)
+/* Of a program's header that is readable. */
+static void format_from_header(struct sj_text *text, const unsigned char *base)
 {
-    const unsigned char *base = __ehdr_start;
-    if (base == NULL)
-        return;
     const ElfW(Ehdr) *header = (const void *)base;
     const ElfW(Phdr) *segments = (const void *)(base + header->e_phoff);
     uintptr_t first = UINTPTR_MAX; /* the address the file's first byte was linked at */
@@ -58,8 +63,26 @@ void sj__build_id_format(struct sj_text *text)
             first = segments[i].p_vaddr - segments[i].p_offset;
     }
     for (unsigned i = 0; i < header->e_phnum; i++) {
-        if (segments[i].p_type == PT_NOTE &&
-            format_from_notes(text, base + (segments[i].p_vaddr - first), segments[i].p_filesz))
+        const unsigned char *notes = base + (segments[i].p_vaddr - first);
+        if (segments[i].p_type == PT_NOTE && sj__unwind_is_readable((uintptr_t)notes) &&
+            sj__unwind_is_readable((uintptr_t)notes + segments[i].p_filesz - 1) &&
+            format_from_notes(text, notes, segments[i].p_filesz))
             return;
     }
+}
+
+void sj__build_id_format(struct sj_text *text)
+{
+    if (__ehdr_start != NULL)
+        format_from_header(text, __ehdr_start);
+}
+
+void sj__build_id_format_of(struct sj_text *text, const void *base)
+{
+    const int saved_errno = errno;
+    const ElfW(Ehdr) *header = base;
+    if (sj__unwind_is_readable((uintptr_t)base) && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+        header->e_phoff + (size_t)header->e_phnum * sizeof(ElfW(Phdr)) <= HEADER_BYTES)
+        format_from_header(text, base);
+    errno = saved_errno;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What: the build id the linker wrote into the object that Scrubjay is part of.
+ * What: the build id the linker wrote into the object that Scrubjay is part of, and that of any other loaded object.
  *
  * Why this way: read from our own program headers through a symbol of the linker's: no lock (dl_iterate_phdr takes
  * one), no file.
@@ -16,5 +16,8 @@
 
 /* Adds the build id in hexadecimal to `text`; nothing if there is none. */
 void sj__build_id_format(struct sj_text *text);
+
+/* The same of the object whose file's first byte is mapped at `base`; nothing if there is no such object. */
+void sj__build_id_format_of(struct sj_text *text, const void *base);
 
 #endif

@@ -41,6 +41,16 @@ uint64_t sj__clock_ms(void)
     return sj_unlikely(source != NULL) ? source() : clock_read_system();
 }
 
+uint64_t sj__clock_unix_seconds(void)
+{
+    struct timespec now;
+    int saved_errno = errno;
+    bool known = clock_gettime(CLOCK_REALTIME, &now) == 0;
+
+    errno = saved_errno;
+    return known ? (uint64_t)now.tv_sec : 0;
+}
+
 void sj__clock_set_source(uint64_t (*source)(void))
 {
     atomic_store_explicit(&clock_source, source, memory_order_relaxed);

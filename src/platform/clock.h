@@ -16,6 +16,9 @@
 /* Milliseconds since some fixed moment before start. */
 uint64_t sj__clock_ms(void);
 
+/* Seconds since 1970. Async-signal-safe. */
+uint64_t sj__clock_unix_seconds(void);
+
 /* Test seam: the clock returns what `source` returns; NULL restores the system's. */
 void sj__clock_set_source(uint64_t (*source)(void));
 

@@ -67,17 +67,26 @@ void sj__descriptor_write(int fd, const char *text, size_t bytes)
     errno = saved_errno;
 }
 
+enum { OWNER_ONLY = 0600 };
+
+/* Negative errno on failure. */
 static int open_as(const char *path, int flags)
 {
     const int saved_errno = errno;
-    const long fd = syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOCTTY);
+    const long fd = syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOCTTY, OWNER_ONLY);
+    const int answer = fd < 0 ? -errno : (int)fd;
     errno = saved_errno;
-    return (int)fd;
+    return answer;
 }
 
 int sj__descriptor_open(const char *path)
 {
     return open_as(path, O_RDONLY);
+}
+
+int sj__descriptor_create(const char *path)
+{
+    return open_as(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW);
 }
 
 int sj__descriptor_open_append(const char *path)

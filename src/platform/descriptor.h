@@ -29,6 +29,10 @@ void sj__descriptor_write(int fd, const char *text, size_t bytes);
 /* Opens for reading, close-on-exec; negative on failure. */
 int sj__descriptor_open(const char *path);
 
+/* Makes a file that only its owner can read and write, for appending, close-on-exec; -EEXIST if there is anything of that
+ * name, be it a link, or another negative errno. */
+int sj__descriptor_create(const char *path);
+
 /* Opens a file that exists for appending, close-on-exec; negative on failure. */
 int sj__descriptor_open_append(const char *path);
 

@@ -22,9 +22,10 @@
 enum { PROBE_BYTES = 4096, KERNEL_SIGSET_BYTES = 8, NO_SUCH_HOW = -1 };
 
 /* Asks the kernel to read a signal set there, for a purpose that does not exist: EFAULT if it can't be read, else EINVAL. */
-static bool is_readable(uintptr_t page)
+bool sj__unwind_is_readable(uintptr_t address)
 {
-    return syscall(SYS_rt_sigprocmask, NO_SUCH_HOW, page, NULL, KERNEL_SIGSET_BYTES) == -1 && errno == EINVAL;
+    const uintptr_t word = address & ~(uintptr_t)(KERNEL_SIGSET_BYTES - 1); /* crosses no page */
+    return syscall(SYS_rt_sigprocmask, NO_SUCH_HOW, word, NULL, KERNEL_SIGSET_BYTES) == -1 && errno == EINVAL;
 }
 
 SJ_READS_ANYTHING bool sj__unwind_read(struct sj_unwinder *unwinder, uintptr_t address, uintptr_t *value)
@@ -32,7 +33,7 @@ SJ_READS_ANYTHING bool sj__unwind_read(struct sj_unwinder *unwinder, uintptr_t a
     const uintptr_t page = address & ~(uintptr_t)(PROBE_BYTES - 1);
     if (page == 0 || address % sizeof *value != 0)
         return false;
-    if (page != unwinder->page && !is_readable(page))
+    if (page != unwinder->page && !sj__unwind_is_readable(page))
         return false;
     unwinder->page = page;
     *value = *(const uintptr_t *)address;

@@ -26,6 +26,9 @@ struct sj_unwinder {
     bool is_exact;  /* the PC is the instruction that was interrupted, not the one after a call */
 };
 
+/* Is the page at this address readable? Asks the kernel; may set errno. */
+bool sj__unwind_is_readable(uintptr_t address);
+
 /* Reads a word of the stack; false if there is none. */
 bool sj__unwind_read(struct sj_unwinder *unwinder, uintptr_t address, uintptr_t *value);
 

@@ -169,6 +169,55 @@ static bool read_age(struct sj_slice value, int64_t *result)
     return true;
 }
 
+/* The bytes of a form before what the user fills in: with its last colon; 0 if it has none. */
+static size_t form_prefix(struct sj_slice form)
+{
+    while (form.length > 0 && form.start[form.length - 1] != ':')
+        form.length--;
+    return form.length;
+}
+
+/* False if it is too long, or has what would break a line. */
+static bool keep_target(struct sj_slice value, char *member)
+{
+    for (size_t i = 0; i < value.length; i++)
+        if ((unsigned char)value.start[i] < ' ')
+            return false;
+    if (value.length >= SJ_TARGET_BYTES)
+        return false;
+    memcpy(member, value.start, value.length);
+    member[value.length] = '\0';
+    return true;
+}
+
+static bool is_descriptor(struct sj_slice value)
+{
+    enum { DIGITS_MAX = 9 };
+    for (size_t i = 0; i < value.length; i++)
+        if (value.start[i] < '0' || value.start[i] > '9')
+            return false;
+    return value.length <= DIGITS_MAX;
+}
+
+static bool read_target(const struct sj_option *option, struct sj_slice value, char *member)
+{
+    for (unsigned index = 0;; index++) {
+        const struct sj_slice form = choice_word(option->values, index);
+        const size_t prefix = form_prefix(form);
+        if (form.length == 0)
+            return false;
+        if (prefix == 0 && same_slice(form, value))
+            return keep_target(index == 0 ? (struct sj_slice){ form.start, 0 } : value, member);
+        if (prefix == 0 || value.length < prefix ||
+            !same_slice((struct sj_slice){ form.start, prefix }, (struct sj_slice){ value.start, prefix }))
+            continue;
+        const struct sj_slice filled = { value.start + prefix, value.length - prefix };
+        if (filled.length == 0 || (form.start[prefix] == 'N' && !is_descriptor(filled)))
+            return false;
+        return keep_target(value, member);
+    }
+}
+
 static uint8_t *member_of(struct sj_settings *settings, const struct sj_option *option)
 {
     return (uint8_t *)settings + option->offset;
@@ -220,6 +269,7 @@ bool sj__option_apply(struct sj_settings *settings, const struct sj_option *opti
         return true;
     case SJ_OPTION_AGE: return read_age(value, (int64_t *)(void *)member_of(settings, option));
     case SJ_OPTION_SIZE: return read_size(value, (uint64_t *)(void *)member_of(settings, option));
+    case SJ_OPTION_TARGET: return read_target(option, value, (char *)member_of(settings, option));
     }
     return false;
 }
@@ -248,6 +298,15 @@ static void format_value(struct sj_text *text, const struct sj_option *option, c
         break;
     case SJ_OPTION_AGE:
     case SJ_OPTION_SIZE: format_number(text, (const char *)settings + option->offset); break;
+    case SJ_OPTION_TARGET: {
+        const char *value = (const char *)settings + option->offset;
+        const struct sj_slice first = choice_word(option->values, 0);
+        if (value[0] == '\0')
+            sj__format_bytes(text, first.start, first.length);
+        else
+            sj__format_string(text, value);
+        break;
+    }
     }
 }
 

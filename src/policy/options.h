@@ -19,12 +19,20 @@
 
 enum sj_option_source { SJ_SOURCE_LINKED, SJ_SOURCE_FILE, SJ_SOURCE_ENVIRONMENT, SJ_SOURCE_COMMAND };
 
-enum sj_option_kind { SJ_OPTION_LEVEL, SJ_OPTION_CHOICE, SJ_OPTION_SEED, SJ_OPTION_AGE, SJ_OPTION_SIZE };
+enum sj_option_kind {
+    SJ_OPTION_LEVEL,
+    SJ_OPTION_CHOICE,
+    SJ_OPTION_SEED,
+    SJ_OPTION_AGE,
+    SJ_OPTION_SIZE,
+    SJ_OPTION_TARGET
+};
 
 /* One row of the table, as the parser needs it. */
 struct sj_option {
     const char *name;
-    const char *values;    /* separated by '|'; a CHOICE's value is the index here; of other kinds a description */
+    const char *values; /* separated by '|'; a CHOICE's value is the index here; a TARGET's one of these forms; of other
+                              kinds a description */
     const char *strengths; /* a digit a value, larger protects more; "" if it is no protection */
     uint16_t offset;       /* of the member in struct sj_settings */
     uint8_t kind;          /* enum sj_option_kind */
@@ -33,7 +41,7 @@ struct sj_option {
 extern const struct sj_option sj__options_table[];
 extern const size_t sj__options_count;
 
-enum { SJ_OPTIONS_TEXT_BYTES = 512 }; /* holds the text of any settings */
+enum { SJ_OPTIONS_TEXT_BYTES = 1024 }; /* holds the text of any settings */
 
 /* A warning: one line in two parts, either may be NULL. sj__report_warn has this type. */
 #define SJ_OPTIONS_WARN(name) void (*name)(const char *what, const char *detail)
@@ -54,7 +62,8 @@ void sj__options_settle(struct sj_settings *settings, const struct sj_option_tex
 /* The settings of a level and nothing else: what sj__options_settle gives when all texts are NULL. */
 void sj__options_start(struct sj_settings *settings, unsigned level);
 
-/* Applies one text `key=value,key=value` (':' separates too, empty items are skipped) on top of `settings`. Returns the
+/* Applies one text `key=value,key=value` (':' separates too, but not behind the key of a TARGET, whose value may have
+ * colons; empty items are skipped) on top of `settings`. Returns the
  * number of items that were not used. `floor` is an unknown key here: it belongs in the file. */
 unsigned sj__options_apply(struct sj_settings *settings, const char *text, enum sj_option_source source,
                            SJ_OPTIONS_WARN(warn));

@@ -56,6 +56,8 @@ struct sj_hold {
     uint64_t limit_bytes;           /* of blocks, slabs, free memory held and records, all together; 0: none */
 };
 
+enum { SJ_TARGET_BYTES = 256 }; /* of the value of an option that names a file, with its NUL */
+
 /* The policy and how the process behaves around it. */
 struct sj_settings {
     struct sj_policy policy;
@@ -67,7 +69,8 @@ struct sj_settings {
     uint8_t disable; /* bool: SCRUBJAY_DISABLE=1 and it may be obeyed */
     uint8_t tick;    /* bool: a thread of our own looks after the ages of free memory */
     struct sj_hold hold;
-    uint64_t seed; /* used if policy.fixed_seed */
+    uint64_t seed;                /* used if policy.fixed_seed */
+    char report[SJ_TARGET_BYTES]; /* where reports go besides fd 2: "json:..."; "": nowhere */
 };
 
 enum { SJ_LEVEL_MAX = 4, SJ_LEVEL_DEFAULT = 2 };

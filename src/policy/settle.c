@@ -86,12 +86,24 @@ static void apply_item(struct reading *reading, struct sj_slice item, enum pass 
     }
 }
 
+/* Is the item that begins here an option whose value may have colons in it? */
+static bool keeps_colons(const char *start, const char *end)
+{
+    const char *equals = start;
+    while (equals < end && *equals != '=' && *equals != ',' && *equals != ':' && *equals != '\n')
+        equals++;
+    const struct sj_slice key = sj__slice_trim(start, equals);
+    const struct sj_option *option = sj__options_find(key.start, key.length);
+    return option != NULL && option->kind == SJ_OPTION_TARGET;
+}
+
 static void apply_items(struct reading *reading, struct sj_slice items, enum pass pass)
 {
     const char *const end = items.start + items.length;
     for (const char *start = items.start; start < end;) {
         const char *stop = start;
-        while (stop < end && *stop != ',' && *stop != ':' && *stop != '\n')
+        const bool with_colons = keeps_colons(start, end);
+        while (stop < end && *stop != ',' && (*stop != ':' || with_colons) && *stop != '\n')
             stop++;
         const struct sj_slice item = sj__slice_trim(start, stop);
         if (item.length > 0)
@@ -201,6 +213,15 @@ static void judge_seed(struct sj_settings *settings, bool refused, SJ_OPTIONS_WA
     }
 }
 
+/* Whoever starts the program must not choose where it makes files. */
+static void judge_report(struct sj_settings *settings, bool secure, SJ_OPTIONS_WARN(warn))
+{
+    if (!secure || settings->report[0] == '\0')
+        return;
+    settings->report[0] = '\0';
+    warn("report not used: refused in set-user-id programs", NULL);
+}
+
 static void judge_disable(struct sj_settings *settings, const char *value, bool has_floor, SJ_OPTIONS_WARN(warn))
 {
     if (value == NULL || value[0] == '\0')
@@ -229,6 +250,7 @@ void sj__options_settle(struct sj_settings *settings, const struct sj_option_tex
     if (floor != NO_FLOOR)
         raise_to_floor(settings, (unsigned)floor, warn);
     judge_seed(settings, texts->secure || floor != NO_FLOOR, warn);
+    judge_report(settings, texts->secure, warn);
     if (!texts->secure)
         judge_disable(settings, texts->disable, floor != NO_FLOOR, warn);
 }

@@ -147,18 +147,29 @@ enum sj_address_shape sj__location_shape(const void *address)
     return high == 0x1ffff ? SJ_ADDRESS_KERNEL : SJ_ADDRESS_NON_CANONICAL;
 }
 
-static void format_file_offset(struct sj_text *text, const struct found *found, uintptr_t address)
+static void format_file_offset(struct sj_text *text, const char *file, uintptr_t offset)
 {
-    sj__format_printable(text, found->mapping.name, LINE_BYTES);
+    sj__format_printable(text, file, LINE_BYTES);
     sj__format_char(text, '+');
-    sj__format_hex(text, address - found->file_base);
+    sj__format_hex(text, offset);
+}
+
+bool sj__location_find_code(const void *address, struct sj_code_place *place)
+{
+    struct found found;
+    if (!find_mapping((uintptr_t)address, &found) || found.mapping.name[0] == '\0')
+        return false;
+    *place = (struct sj_code_place){ .file = found.mapping.name,
+                                     .base = found.file_base,
+                                     .offset = (uintptr_t)address - found.file_base };
+    return true;
 }
 
 void sj__location_format_code(struct sj_text *text, const void *address)
 {
-    struct found found;
-    if (find_mapping((uintptr_t)address, &found) && found.mapping.name[0] != '\0')
-        format_file_offset(text, &found, (uintptr_t)address);
+    struct sj_code_place place;
+    if (sj__location_find_code(address, &place))
+        format_file_offset(text, place.file, place.offset);
 }
 
 static void format_mapping(struct sj_text *text, const struct found *found, uintptr_t address)
@@ -177,7 +188,7 @@ static void format_mapping(struct sj_text *text, const struct found *found, uint
         sj__format_string(text, " bytes");
     } else {
         sj__format_string(text, "in ");
-        format_file_offset(text, found, address);
+        format_file_offset(text, mapping->name, address - found->file_base);
     }
     sj__format_string(text, " (");
     sj__format_string(text, mapping->permissions);

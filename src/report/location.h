@@ -24,6 +24,16 @@ enum sj_address_shape {
 
 enum sj_address_shape sj__location_shape(const void *address);
 
+/* A place in a file that is mapped. */
+struct sj_code_place {
+    const char *file; /* until the next question to this floor */
+    uintptr_t base;   /* where the file is mapped first */
+    uintptr_t offset; /* from there */
+};
+
+/* False if it is in no file. */
+bool sj__location_find_code(const void *address, struct sj_code_place *place);
+
 /* For code: adds "/usr/bin/foo+0x1234", the distance from where the file is mapped first, as addr2line and gdb take it
  * for position-independent files; nothing if it is not known. */
 void sj__location_format_code(struct sj_text *text, const void *address);

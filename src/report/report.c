@@ -19,10 +19,13 @@
 #include "platform/build_id.h"
 #include "platform/descriptor.h"
 #include "platform/process.h"
+#include "platform/stack.h"
 #include "platform/stop.h"
+#include "report/document.h"
 #include "report/location.h"
+#include "report/target.h"
 
-enum { LINE_BYTES = 640, WARNING_BYTES = 320, NAME_BYTES = 64, ERROR_FD = 2 };
+enum { LINE_BYTES = 640, WARNING_BYTES = 320, NAME_BYTES = 64, ERROR_FD = 2, FRAMES_MAX = 64, FRAMES_SHOWN = 24 };
 
 enum error_file { ERROR_FILE_NOT_LOOKED_AT, ERROR_FILE_CLOSED, ERROR_FILE_KNOWN };
 
@@ -36,6 +39,11 @@ void sj__report_start(void)
 {
     error_file = sj__descriptor_identify(ERROR_FD, &error_identity) ? ERROR_FILE_KNOWN : ERROR_FILE_CLOSED;
     sj__process_name(program, sizeof program);
+}
+
+void sj__report_configure(const struct sj_settings *settings)
+{
+    sj__target_start(settings->report);
 }
 
 /* Before the start nothing can have replaced the file. */
@@ -119,10 +127,13 @@ static void add_address(struct sj_text *line, const char *key, const void *addre
     sj__format_pointer(line, address);
 }
 
+static char first_line[LINE_BYTES]; /* the reporter's, as written, for the document */
+
 static void write_first_line(const struct sj_report_entry *entry, const struct sj_report_facts *facts)
 {
     struct sj_text line;
-    start_line(&line, "scrubjay: SJ-");
+    sj__format_start(&line, first_line, sizeof first_line);
+    sj__format_string(&line, "scrubjay: SJ-");
     sj__format_decimal_padded(&line, entry->number, 3);
     sj__format_char(&line, ' ');
     sj__format_string(&line, entry->title);
@@ -145,6 +156,7 @@ static void write_first_line(const struct sj_report_entry *entry, const struct s
     if (facts->caller != NULL)
         add_address(&line, " caller=", facts->caller);
     write_line(&line);
+    first_line[line.length - 1] = '\0';
 }
 
 /* Which process, and which build of ours. */
@@ -194,6 +206,40 @@ static void write_details(enum sj_report_id id, const struct sj_report_entry *en
     write_words("scrubjay:   remedy: ", entry->remedy);
 }
 
+/* The program's frames: those from `caller` on, or all if it is not among them. */
+static struct sj_frames find_frames(const void *caller)
+{
+    static const void *addresses[FRAMES_MAX];
+    const size_t count = sj__stack_walk(addresses, FRAMES_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (addresses[i] == caller)
+            return (struct sj_frames){ addresses + i, count - i };
+    return (struct sj_frames){ addresses, count };
+}
+
+static void write_frames(struct sj_frames frames)
+{
+    for (size_t i = 0; i < frames.count && i < FRAMES_SHOWN; i++) {
+        struct sj_text line;
+        start_line(&line, "scrubjay:   frame ");
+        sj__format_decimal(&line, i);
+        sj__format_char(&line, ' ');
+        sj__format_pointer(&line, frames.addresses[i]);
+        sj__format_string(&line, " = ");
+        sj__location_format_code(&line, frames.addresses[i]);
+        write_line(&line);
+    }
+}
+
+static void write_document(const struct sj_document *document)
+{
+    char buffer[WARNING_BYTES];
+    struct sj_text reason;
+    sj__format_start(&reason, buffer, sizeof buffer);
+    if (!sj__target_write(document->text, document->bytes, &reason))
+        write_words("scrubjay:   report not written to ", buffer);
+}
+
 SJ_COLD _Noreturn void sj__report_misuse(enum sj_report_id id, const struct sj_report_facts *facts)
 {
     const struct sj_report_entry *entry = sj__report_entry(id);
@@ -202,5 +248,8 @@ SJ_COLD _Noreturn void sj__report_misuse(enum sj_report_id id, const struct sj_r
         entry = sj__report_entry(SJ_METADATA_CORRUPTION);
     write_first_line(entry, facts);
     write_details(id, entry, facts);
+    const struct sj_frames frames = find_frames(facts->caller);
+    write_frames(frames);
+    write_document(sj__document_make(entry, facts, first_line, program, frames));
     sj__stop_process();
 }

@@ -6,8 +6,8 @@
  * caller may be a signal handler: so no allocation, no lock, no stdio; only write(2) to fd 2, and only while fd 2 is
  * still the file it was at start.
  *
- * Invariants: the first line is `scrubjay: SJ-NNN title key=value...`, on one line, greppable. Details follow. Then
- * abort(). Once a report has begun, sj__report_begun() stays true for the process and its children.
+ * Invariants: the first line is `scrubjay: SJ-NNN title key=value...`, on one line, greppable. Details follow, the frames last,
+ * and the document (report/document.h) if it is wanted. Then abort(). Once a report has begun, sj__report_begun() stays true for the process and its children.
  *
  * Concurrency: any thread, any signal handler. Of several threads reporting at once the first reports and the others
  * wait for the end of the process.
@@ -16,6 +16,7 @@
 #define SJ_REPORT_REPORT_H
 
 #include "base/compiler.h"
+#include "policy/policy.h"
 #include "report/catalogue.h"
 
 struct sj_report_facts {
@@ -38,6 +39,9 @@ bool sj__report_begun(void);
 
 /* Remembers which file fd 2 is, so that no report is ever written into another one. Called once at start. */
 void sj__report_start(void);
+
+/* Takes what the settings say about reports; they are kept, not copied. Called once at start. */
+void sj__report_configure(const struct sj_settings *settings);
 
 /* Writes `text` (one line, with its newline) to fd 2 if it is still the file it was at start. Async-signal-safe. */
 void sj__report_write(const char *text, size_t bytes);

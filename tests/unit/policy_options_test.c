@@ -61,6 +61,7 @@ static void options_settle__gives_default_level_when_no_texts(void)
                  "level=2,random=on,delay=run,scrub=auto,guard=large,copy=write,sized=on,foreign=report,"
                  "thp=never,release_ms=1000,release_max_bytes=67108864,hold_max_bytes=134217728,"
                  "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,tick=off,"
+                 "report=text,"
                  "verbose=off,stats=off") == 0);
 }
 
@@ -408,6 +409,62 @@ static void options_table__is_sound_when_read(void)
     }
 }
 
+/* ---- Targets ---- */
+
+static void options_apply__takes_colons_when_option_is_a_target(void)
+{
+    struct sj_settings settings;
+    sj__options_start(&settings, 2);
+    CHECK_EQ(sj__options_apply(&settings, "level=1:report=json:/tmp/a:b.%p,verbose=on", SJ_SOURCE_ENVIRONMENT,
+                               collect_warning),
+             0);
+    CHECK(strcmp(settings.report, "json:/tmp/a:b.%p") == 0);
+    CHECK_EQ(settings.level, 1);
+    CHECK_EQ(settings.verbose, 1);
+    CHECK(strstr(print(&settings), "report=json:/tmp/a:b.%p,") != NULL);
+    CHECK_EQ(sj__options_apply(&settings, "report=json:fd:12", SJ_SOURCE_ENVIRONMENT, collect_warning), 0);
+    CHECK(strcmp(settings.report, "json:fd:12") == 0);
+    CHECK_EQ(sj__options_apply(&settings, "report=text", SJ_SOURCE_ENVIRONMENT, collect_warning), 0);
+    CHECK(settings.report[0] == '\0');
+}
+
+static void options_apply__refuses_a_target_when_it_has_no_such_form(void)
+{
+    char longest[SJ_TARGET_BYTES + 16] = "report=json:/";
+    memset(longest + strlen(longest), 'a', SJ_TARGET_BYTES);
+    longest[strlen("report=") + SJ_TARGET_BYTES] = '\0';
+    const char *const bad[] = { "report=json",
+                                "report=json:",
+                                "report=json:fd:",
+                                "report=json:fd:x",
+                                "report=json:fd:0x1",
+                                "report=json:fd:-1",
+                                "report=json:fd:9999999999",
+                                "report=xml:/tmp/a",
+                                "report=",
+                                "report=json:/tmp/\001",
+                                longest };
+    struct sj_settings settings;
+    sj__options_start(&settings, 2);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        if (!CHECK_EQ(sj__options_apply(&settings, bad[i], SJ_SOURCE_ENVIRONMENT, collect_warning), 1))
+            unit_print("# %s\n", bad[i]);
+        CHECK(settings.report[0] == '\0');
+    }
+    longest[strlen(longest) - 1] = '\0';
+    CHECK_EQ(sj__options_apply(&settings, longest, SJ_SOURCE_ENVIRONMENT, collect_warning), 0);
+}
+
+static void options_settle__refuses_a_target_when_secure(void)
+{
+    struct sj_settings settings;
+    for (unsigned secure = 0; secure < 2; secure++) {
+        const struct sj_option_texts texts = { .file = "report=json:/tmp/a", .secure = secure };
+        sj__options_settle(&settings, &texts, collect_warning);
+        CHECK_EQ(settings.report[0] == '\0', secure);
+    }
+}
+
 int main(int argc, char **argv)
 {
     unit_begin(argc, argv);
@@ -433,5 +490,8 @@ int main(int argc, char **argv)
     RUN(options_print__cuts_when_buffer_is_small);
     RUN(options_apply__survives_when_texts_are_noise);
     RUN(options_table__is_sound_when_read);
+    RUN(options_apply__takes_colons_when_option_is_a_target);
+    RUN(options_apply__refuses_a_target_when_it_has_no_such_form);
+    RUN(options_settle__refuses_a_target_when_secure);
     return unit_end();
 }

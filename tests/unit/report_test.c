@@ -6,7 +6,9 @@
  */
 #include "report/report.h"
 
+#include "policy/options.h"
 #include "policy/status.h"
+#include "report/document.h"
 #include "report/location.h"
 #include "report/status.h"
 #include "unit/unit.h"
@@ -16,9 +18,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
-static char output[16384]; /* what the last child wrote to fd 2 */
+static char output[65536]; /* what the last child wrote to fd 2 */
 static int child_status;
 
 /* Runs `act` in a child with fd 2 a pipe; with `start`, the report floor looks at fd 2 first. */
@@ -438,6 +441,171 @@ static void report_misuse__fits_when_stack_is_8_KiB(void)
     CHECK_EQ(occurrences("\nscrubjay:   remedy: "), 1);
 }
 
+/* ---- The document ---- */
+
+static char folder[64];
+static struct sj_settings report_settings;
+
+/* Makes a folder, and settings that send reports to `name` in it. */
+static void set_target(const char *name)
+{
+    snprintf(folder, sizeof folder, "/tmp/report_test.XXXXXX");
+    if (mkdtemp(folder) == NULL)
+        abort();
+    sj__options_start(&report_settings, 1);
+    snprintf(report_settings.report, sizeof report_settings.report, "json:%s/%s", folder, name);
+}
+
+static const char *in_folder(const char *name)
+{
+    static char path[128];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+/* The file's contents; "" if there is none. */
+static const char *contents(const char *name)
+{
+    static char text[2 * SJ_DOCUMENT_TEXT_BYTES];
+    const int fd = open(in_folder(name), O_RDONLY);
+    const ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    text[got > 0 ? got : 0] = '\0';
+    close(fd);
+    return text;
+}
+
+static void remove_folder(const char *name)
+{
+    unlink(in_folder(name));
+    rmdir(folder);
+}
+
+static bool is_document(const char *text)
+{
+    return strncmp(text, "{\"scrubjay_report\":1,\"id\":\"SJ-004\",", 35) == 0 &&
+           strstr(text, "\"frames\":[{") != NULL && strlen(text) > 3 && strcmp(text + strlen(text) - 3, "]}\n") == 0;
+}
+
+static void act_target(void)
+{
+    sj__report_configure(&report_settings);
+    act_caller();
+}
+
+static void document__is_written_to_a_new_file_when_asked_for(void)
+{
+    struct stat status;
+    set_target("a.%p");
+    in_child(act_target, true);
+    CHECK(aborted());
+    const char *number = strstr(output, ", process ");
+    REQUIRE(number != NULL);
+    char name[32];
+    snprintf(name, sizeof name, "a.%lu", strtoul(number + 10, NULL, 10));
+    CHECK(is_document(contents(name)));
+    CHECK(stat(in_folder(name), &status) == 0 && (status.st_mode & 0777) == 0600);
+    CHECK(strstr(output, "not written") == NULL);
+    remove_folder(name);
+}
+
+static void document__is_not_written_when_the_file_exists(void)
+{
+    set_target("a");
+    const int fd = open(in_folder("a"), O_WRONLY | O_CREAT, 0600);
+    CHECK(write(fd, "precious", 8) == 8);
+    close(fd);
+    in_child(act_target, true);
+    CHECK(aborted());
+    CHECK(strcmp(contents("a"), "precious") == 0);
+    CHECK(strstr(output, "report not written to ") != NULL);
+    remove_folder("a");
+}
+
+static void document__is_not_written_when_the_path_is_a_link(void)
+{
+    set_target("link");
+    char to[128];
+    snprintf(to, sizeof to, "%s", in_folder("new"));
+    REQUIRE(symlink(to, in_folder("link")) == 0);
+    in_child(act_target, true);
+    CHECK(aborted());
+    CHECK(access(to, F_OK) != 0);
+    CHECK(strstr(output, "report not written to ") != NULL);
+    remove_folder("link");
+}
+
+/* Two processes, parent and child, report; the child's file is the parent's. */
+static void act_target_and_fork(void)
+{
+    sj__report_configure(&report_settings);
+    signal(SIGABRT, fork_in_handler);
+    act_caller();
+}
+
+static void document__is_appended_when_a_child_reports_too(void)
+{
+    set_target("a");
+    in_child(act_target_and_fork, true);
+    const char *text = contents("a");
+    const char *second = strchr(text, '\n');
+    REQUIRE(second != NULL);
+    CHECK(strstr(second, "\"id\":\"SJ-002\"") != NULL);
+    remove_folder("a");
+}
+
+static void act_descriptor(void)
+{
+    snprintf(report_settings.report, sizeof report_settings.report, "json:fd:%d", 2);
+    act_target();
+}
+
+static void act_descriptor_replaced(void)
+{
+    const int fd = open("/dev/null", O_WRONLY);
+    snprintf(report_settings.report, sizeof report_settings.report, "json:fd:%d", fd);
+    sj__report_configure(&report_settings);
+    dup2(2, fd);
+    act_caller();
+}
+
+static void document__is_written_to_a_descriptor_when_it_is_the_same_file(void)
+{
+    in_child(act_descriptor, true);
+    CHECK(aborted());
+    CHECK_EQ(occurrences("\n{\"scrubjay_report\":1,"), 1);
+    in_child(act_descriptor_replaced, true);
+    CHECK(aborted());
+    CHECK_EQ(occurrences("{\"scrubjay_report\":1,"), 0);
+    CHECK(strstr(output, "report not written to ") != NULL);
+}
+
+static void (*volatile at_the_end)(void) = act_descriptor;
+
+static void act_deep(unsigned depth)
+{
+    if (depth == 0)
+        at_the_end();
+    else
+        act_deep(depth - 1);
+    sj_compiler_barrier();
+}
+
+static void act_very_deep(void)
+{
+    act_deep(500);
+}
+
+static void document__is_whole_when_the_stack_is_deep(void)
+{
+    in_child(act_very_deep, true);
+    CHECK(aborted());
+    const char *text = strchr(output, '{');
+    REQUIRE(text != NULL);
+    CHECK(is_document(text));
+    CHECK(strlen(text) < SJ_DOCUMENT_TEXT_BYTES);
+    CHECK_EQ(occurrences("{\"address\":"), 64);
+}
+
 /* ---- The status block ---- */
 
 static void act_banner(void)
@@ -475,6 +643,12 @@ int main(int argc, char **argv)
     RUN(report_misuse__reports_in_child_when_handler_forks);
     RUN(report_misuse__reports_once_when_many_threads_do);
     RUN(report_misuse__fits_when_stack_is_8_KiB);
+    RUN(document__is_written_to_a_new_file_when_asked_for);
+    RUN(document__is_not_written_when_the_file_exists);
+    RUN(document__is_not_written_when_the_path_is_a_link);
+    RUN(document__is_appended_when_a_child_reports_too);
+    RUN(document__is_written_to_a_descriptor_when_it_is_the_same_file);
+    RUN(document__is_whole_when_the_stack_is_deep);
     RUN(status_banner__says_release_and_options_when_published);
     return unit_end();
 }

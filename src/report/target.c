@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, why, invariants, concurrency: see target.h.
+ */
+#include "report/target.h"
+
+#include "platform/descriptor.h"
+#include "platform/process.h"
+
+#include <errno.h>
+
+enum { PATH_BYTES = 512, NO_FD = -1 };
+#define FORM_PATH "json:"
+#define FORM_FD   "json:fd:"
+
+static const char *target = "";          /* in the sealed settings */
+static int target_fd = NO_FD;            /* of json:fd:N */
+static struct sj_file_identity identity; /* of that descriptor at start, or of the file that was made; zeros: none */
+static char path[PATH_BYTES];
+
+/* What follows `prefix`, or NULL if it is not there. */
+static const char *after(const char *text, const char *prefix)
+{
+    for (; *prefix != '\0'; text++, prefix++)
+        if (*text != *prefix)
+            return NULL;
+    return text;
+}
+
+static bool same_file(int fd)
+{
+    struct sj_file_identity now;
+    return identity.inode != 0 && sj__descriptor_identify(fd, &now) && now.device == identity.device &&
+           now.inode == identity.inode;
+}
+
+void sj__target_start(const char *value)
+{
+    const char *digits = after(value, FORM_FD);
+    target = value;
+    if (digits == NULL)
+        return;
+    target_fd = 0;
+    for (; *digits >= '0' && *digits <= '9'; digits++) /* the parser has let a number pass */
+        target_fd = target_fd * 10 + (*digits - '0');
+    if (!sj__descriptor_identify(target_fd, &identity))
+        identity.inode = 0;
+}
+
+/* Puts the process's number in the place of each %p. False if it is too long. */
+static bool expand(const char *from)
+{
+    struct sj_text text;
+    sj__format_start(&text, path, sizeof path);
+    for (; *from != '\0'; from++) {
+        if (from[0] == '%' && from[1] == 'p') {
+            sj__format_decimal(&text, sj__process_id());
+            from++;
+        } else {
+            sj__format_char(&text, *from);
+        }
+    }
+    return !text.truncated;
+}
+
+static const char *reason_of(int error)
+{
+    switch (error) {
+    case -EEXIST: return "a file or link of this name exists";
+    case -ENOENT: return "there is no such folder";
+    case -EACCES: return "permission denied";
+    case -EROFS: return "the file system is read-only";
+    case -ENOSPC: return "no space is left";
+    case -EMFILE:
+    case -ENFILE: return "too many open files";
+    default: return "it can't be made";
+    }
+}
+
+/* Opens the file that is to be written; negative errno if it is not to be. */
+static int open_file(void)
+{
+    int fd = sj__descriptor_create(path);
+    if (fd >= 0) {
+        if (!sj__descriptor_identify(fd, &identity))
+            identity.inode = 0;
+        return fd;
+    }
+    if (fd != -EEXIST || identity.inode == 0)
+        return fd;
+    fd = sj__descriptor_open_append(path);
+    if (fd >= 0 && !same_file(fd)) {
+        sj__descriptor_close(fd);
+        fd = -EEXIST;
+    }
+    return fd;
+}
+
+bool sj__target_write(const char *bytes, size_t count, struct sj_text *reason)
+{
+    const char *name = after(target, FORM_PATH);
+    if (name == NULL)
+        return true;
+    sj__format_printable(reason, name, PATH_BYTES);
+    sj__format_string(reason, ": ");
+    if (target_fd != NO_FD) {
+        if (!same_file(target_fd)) {
+            sj__format_string(reason, "not open, or not the file it was when the program started");
+            return false;
+        }
+        sj__descriptor_write(target_fd, bytes, count);
+        return true;
+    }
+    const int fd = expand(name) ? open_file() : -ENAMETOOLONG;
+    if (fd < 0) {
+        sj__format_string(reason, reason_of(fd));
+        return false;
+    }
+    sj__descriptor_write(fd, bytes, count);
+    sj__descriptor_close(fd);
+    return true;
+}
