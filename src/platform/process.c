@@ -380,3 +380,16 @@ uint32_t sj__process_id(void)
 {
     return (uint32_t)getpid();
 }
+
+uint32_t sj__process_cpus(void)
+{
+    uint64_t mask[16] = { 0 };
+    uint32_t cpus = 0;
+    int saved_errno = errno;
+
+    (void)syscall(SYS_sched_getaffinity, 0, sizeof mask, mask); /* also refused if there are more than 1,024 */
+    for (size_t i = 0; i < sizeof mask / sizeof mask[0]; i++)
+        cpus += (uint32_t)__builtin_popcountll(mask[i]);
+    errno = saved_errno;
+    return cpus != 0 ? cpus : UINT32_MAX;
+}

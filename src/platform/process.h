@@ -49,4 +49,7 @@ void sj__process_forked(void);
 
 uint32_t sj__process_id(void);
 
+/* How many CPUs the calling thread may run on now; UINT32_MAX if the system does not tell. */
+uint32_t sj__process_cpus(void);
+
 #endif

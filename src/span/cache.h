@@ -8,10 +8,16 @@
  * see doc/adr/0051. A block is *warm* while it holds its pages and *cold* once the release clock has given them back.
  * Both are kept in order of age, and found through a table by page count.
  *
- * Invariants: the blocks kept are not live and no map entry names them. The warm ones hold at most what sj__cache_put
- * allows, and so do the cold ones; in number both together are at most cache_max_count.
+ * The cache is in up to 16 parts, *shards*, as many as there are CPUs, with locks of their own. All threads begin in the
+ * first; one that keeps meeting others there moves on to the next, so threads that meet stop meeting, and a program with one
+ * thread has one shard. What a thread misses at home it looks for in the others. The limits hold for all shards together,
+ * and the oldest block of all goes first, as far as the clock tells. See doc/adr/0053.
  *
- * Concurrency: one lock of rank LARGE, held for a few pointers. Whoever gets a block owns it.
+ * Invariants: the blocks kept are not live; their map entries still name them. The warm ones hold at most what sj__cache_put
+ * allows, and so do the cold ones; in number both together are at most cache_max_count; while several threads put at
+ * once, each a block more.
+ *
+ * Concurrency: locks of rank LARGE, never two at once but in fork, held for a few pointers. Whoever gets a block owns it.
  */
 #ifndef SJ_SPAN_CACHE_H
 #define SJ_SPAN_CACHE_H
@@ -19,15 +25,22 @@
 #include "span/large.h"
 #include "span/release.h"
 
-/* A kept block of exactly `usable_bytes`, with guards or without; NULL if there is none. The one freed last; with `rests`
- * (delay=run) the one freed first, and none if there is but one: a block rests until another of its size is freed. */
-struct sj_large *sj__cache_take(size_t usable_bytes, bool guarded, bool rests);
+struct sj_cache_wish {
+    size_t usable_bytes; /* exactly */
+    bool guarded;        /* with guards, or without */
+    bool rests;    /* delay=run: of a shard's blocks the one freed first, and none if there is but one: a block rests
+                          * until another of its size is freed. Else the one freed last */
+    bool scrubbed; /* if the block is dirty it will be written with zeros: booked at once */
+};
 
-/* Keeps a freed block. Returns the blocks that have to go, linked by `next`: the oldest, or the block itself; all that are more
- * than is allowed. */
+/* A kept block as wished for; NULL if there is none. */
+struct sj_large *sj__cache_take(const struct sj_cache_wish *wish);
+
+/* Keeps a freed block. Returns the blocks that have to go, linked by `next`: the oldest, or the block itself; all
+ * that are more than is allowed. */
 struct sj_large *sj__cache_put(struct sj_large *large, size_t allowed_bytes);
 
-/* Takes the oldest warm block out if it was freed by `before_ms`; else NULL. */
+/* Takes a warm block out that was freed by `before_ms`, the oldest of its shard; NULL if there is none. */
 struct sj_large *sj__cache_take_aged(uint64_t before_ms);
 
 /* Puts it back: `cold` and as old as it was, or warm and young again. */
@@ -49,13 +62,17 @@ size_t sj__cache_bytes(void);
 
 struct sj_cache_counts {
     uint64_t hits;
+    uint64_t hit_bytes;
     uint64_t cold_hits; /* of them, how many were cold */
+    uint64_t cold_hit_bytes;
     uint64_t misses;
+    uint64_t offered_blocks; /* freed blocks that came here, kept or not */
+    uint64_t offered_bytes;
+    uint64_t scrubbed_bytes; /* of hits that were written with zeros */
     uint64_t evictions;
     uint64_t kept_blocks;
     uint64_t warm_bytes;
-    uint64_t owed_bytes; /* of them, in blocks that owe a scrub */
-    uint64_t cold_hit_bytes;
+    uint64_t owed_bytes;    /* of them, in blocks that owe a scrub */
     uint64_t calls_avoided; /* system calls for guards that hits made unnecessary */
     struct sj_hold_books books;
 };

@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum {
-    KEEP_MIN_BYTES = 4 << 20,      /* of all kept blocks together, at least */
+    KEEP_MIN_BYTES = 16 << 20,     /* of all kept blocks together, at least: see doc/adr/0053 */
     KEEP_WINDOW_FRACTION = 16,     /* and this part of the window, if that is more; no more than cache_max_bytes */
     AGED_CALLS = 256,              /* system calls of one pass of the clock */
     REFUSED_REST_MS = 1000,        /* until the clock tries again after the kernel refused */
@@ -115,10 +115,15 @@ static bool lift_guards(struct sj_large *large)
     return lift_guard_back(large) && !large->guarded_front && !large->unusable;
 }
 
-static void publish(struct sj_large *large)
+static void make_live(struct sj_large *large)
 {
     sj_store_relaxed_u32(&large->span.kind, SJ_SPAN_LARGE);
     sj_store_relaxed_u32(&large->live, 1);
+}
+
+static void publish(struct sj_large *large)
+{
+    make_live(large);
     sj_window_set(sj_window_granule(large->start), &large->span);
 }
 
@@ -181,19 +186,17 @@ static bool take_place(const struct sj_policy *policy, struct sj_large *large, s
 /* A block out of the cache, made live. */
 static void *take_kept(const struct sj_policy *policy, size_t usable_bytes, size_t size_bytes, bool zero)
 {
-    struct sj_large *large =
-        sj__cache_take(usable_bytes, policy->guard >= SJ_GUARD_LARGE, policy->delay == SJ_DELAY_RUN);
+    const struct sj_cache_wish wish = { .usable_bytes = usable_bytes,
+                                        .guarded = policy->guard >= SJ_GUARD_LARGE,
+                                        .rests = policy->delay == SJ_DELAY_RUN,
+                                        .scrubbed = zero || policy->scrub != SJ_SCRUB_OFF };
+    struct sj_large *large = sj__cache_take(&wish);
     if (large == NULL)
         return NULL;
     large->requested_bytes = size_bytes;
-    if (large->dirty && (zero || policy->scrub != SJ_SCRUB_OFF)) {
-        sj__scrub_bytes(large->start,
-                        usable_bytes); /* its pages are there: cheaper than fresh ones, whatever the size */
-        (void)sj_fetch_add_relaxed_u64(&reused_bytes, usable_bytes);
-    }
-    publish(large);
-    (void)sj_fetch_add_relaxed_u64(&allocated_blocks, 1);
-    (void)sj_fetch_add_relaxed_u64(&allocated_bytes, usable_bytes);
+    if (large->dirty && wish.scrubbed) /* its pages are there: cheaper than fresh ones, whatever the size */
+        sj__scrub_bytes(large->start, usable_bytes);
+    make_live(large); /* its map entry still names it */
     return large->start;
 }
 
@@ -279,6 +282,7 @@ static bool make_accessible(struct sj_large *large)
 /* Gives a freed block's granules back to the runs and its record to the pool. */
 static void give_up(struct sj_large *large, unsigned content, size_t owed_bytes)
 {
+    withdraw(large);
     give_place(large->first_granule, large->granules, large->slack_dirty, content, owed_bytes);
     record_put(large);
 }
@@ -374,15 +378,14 @@ bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, cons
      * is the other block that is no longer live, but the caller's report ends the process. */
     if (sj_exchange_acq_rel_u32(&large->live, 0) == 0 || large->start != block)
         return false;
-    withdraw(large);
     sj_store_relaxed_u32(&large->span.kind, SJ_SPAN_FREED);
-    (void)sj_fetch_add_relaxed_u64(&freed_blocks, 1);
-    size_t bytes = sj__large_usable(large);
-    (void)sj_fetch_add_relaxed_u64(&freed_bytes, bytes);
     if (large->usable_bytes <= sj_load_relaxed_u64(&sj__release_limits.cache_entry_bytes) && !large->moved &&
         !large->unusable) {
-        keep(policy, large);
+        keep(policy, large); /* the cache counts it */
     } else {
+        size_t bytes = sj__large_usable(large);
+        (void)sj_fetch_add_relaxed_u64(&freed_blocks, 1);
+        (void)sj_fetch_add_relaxed_u64(&freed_bytes, bytes);
         give_up(large, make_accessible(large) ? content_after_free(policy, large, bytes) : CONTENT_LOST, bytes);
     }
     return true;
@@ -565,12 +568,14 @@ void sj__large_count_copy(size_t bytes)
 
 void sj__large_read_counts(struct sj_large_counts *out)
 {
-    out->allocated_blocks = sj_load_relaxed_u64(&allocated_blocks);
-    out->freed_blocks = sj_load_relaxed_u64(&freed_blocks);
-    out->allocated_bytes = sj_load_relaxed_u64(&allocated_bytes);
-    out->freed_bytes = sj_load_relaxed_u64(&freed_bytes);
+    struct sj_cache_counts kept;
+    sj__cache_read_counts(&kept);
+    out->allocated_blocks = sj_load_relaxed_u64(&allocated_blocks) + kept.hits;
+    out->freed_blocks = sj_load_relaxed_u64(&freed_blocks) + kept.offered_blocks;
+    out->allocated_bytes = sj_load_relaxed_u64(&allocated_bytes) + kept.hit_bytes;
+    out->freed_bytes = sj_load_relaxed_u64(&freed_bytes) + kept.offered_bytes;
     out->scrubbed_bytes = sj_load_relaxed_u64(&scrubbed_bytes);
-    out->reused_bytes = sj_load_relaxed_u64(&reused_bytes);
+    out->reused_bytes = sj_load_relaxed_u64(&reused_bytes) + kept.scrubbed_bytes;
     out->released_bytes = sj_load_relaxed_u64(&released_bytes);
     out->guards_refused = sj_load_relaxed_u64(&guards_refused);
     out->moved_bytes = sj_load_relaxed_u64(&moved_bytes);

@@ -12,8 +12,8 @@
  * pages (not the bytes) with room to grow again, so that a block grown step by step is copied never. Where the kernel
  * moves no pages the bytes are copied, and the room makes that five bytes a byte grown at most, however small the steps.
  *
- * Invariants: the granule that contains `start` names the record in the map; the block's other granules do not. `live`
- * is 1 from hand-out to free. Records are recycled only as records of large blocks.
+ * Invariants: the granule that contains `start` names the record in the map, also while the block is kept in the cache;
+ * the block's other granules do not. `live` is 1 from hand-out to free. Records are recycled only as records of large blocks.
  *
  * Concurrency: a block belongs to whoever holds the pointer. Two frees that race are told apart by the exchange on
  * `live`. Records are pooled under a lock of rank LARGE.
@@ -40,6 +40,7 @@ struct sj_large {
     uint8_t dirty;         /* bool, of a block in the cache: its pages may hold old bytes */
     uint8_t owes;          /* bool, of a block in the cache: and the policy wants them gone before anybody reads them */
     uint8_t cold;          /* bool, of a block in the cache: its pages were given back */
+    uint8_t shard;         /* of a block in the cache: in which of its parts */
     struct sj_large *next; /* in the pool, or in a chain out of the cache */
 
     /* In the cache, see cache.c: */
