@@ -38,12 +38,13 @@ SJ_ALWAYS_INLINE void *sj_fast_malloc(const struct sj_policy *policy, size_t siz
     struct sj_heap *heap = sj__heap_current;
     struct sj_bin *bin = sj_heap_bin_for(heap, size_bytes);
     sj_hold(bin);
-    uint64_t bits = bin->bits;
+    struct sj_word *word = bin->word;
+    uint64_t *source = sj_bin_source(policy, bin, word);
+    uint64_t bits = *source;
     if (sj_unlikely(bits == 0))
         return sj_fast_slow(size_bytes, zero);
 
     uint64_t bit = sj_pick_bit(policy, heap, bin, bits);
-    struct sj_word *word = bin->word;
     if (sj_unlikely(sj_word_has(&word->live, bit)))
         return sj_fast_slow(size_bytes, zero);
     /* A local and a remote free of this slot raced. Acquire pairs with the claim in sj__remote_free. */
@@ -54,9 +55,10 @@ SJ_ALWAYS_INLINE void *sj_fast_malloc(const struct sj_policy *policy, size_t siz
     sj_compiler_barrier();
     /* Before, a handler may have taken slots, this one too, or used the word up and put another in its place. Then this
      * slot is left live, nobody's, unless the handler got it. */
-    if (sj_unlikely(sj_word_peek(&bin->bits) != bits || bin->word != word))
+    if (sj_unlikely(sj_word_peek(source) != bits || bin->word != word))
         return sj_fast_slow(size_bytes, zero);
-    sj_word_clear(&bin->bits, bit); /* not a store of `bits` less one: even now a handler may take others, or refill */
+    sj_word_clear(source, bit); /* not a store of `bits` less one: even now a handler may take others, or refill */
+    sj_bin_pay(policy, heap, bin, word, bit);
     if (zero) {
         if (sj_unlikely((word->dirty & bit) != 0))
             return memset(start, 0, bin->slot_bytes);
@@ -71,27 +73,6 @@ SJ_ALWAYS_INLINE void *sj_fast_calloc(const struct sj_policy *policy, size_t cou
     if (sj_unlikely(!sj_checked_mul(count, size_bytes, &bytes)))
         return sj__slow_calloc(SIZE_MAX); /* more than there can be: ENOMEM */
     return sj_fast_malloc(policy, bytes, true);
-}
-
-/* Puts a slot that has just stopped being live where the policy wants it. Returns true if it went straight back to the
- * bin it came from, where it still counts as used. One that owes a scrub goes the long way, by which it is paid. */
-SJ_ALWAYS_INLINE bool sj_fast_reuse_at_once(const struct sj_policy *policy, struct sj_heap *heap,
-                                            const struct sj_slab *slab, const struct sj_word *word, size_t word_index,
-                                            uint64_t bit)
-{
-    bool owes = policy->scrub != SJ_SCRUB_OFF && !sj_scrubs_at_free(policy, slab->slot_bytes);
-    if (policy->delay != SJ_DELAY_LIFO || owes || slab->current_word != (uint32_t)word_index)
-        return false;
-    struct sj_bin *bin = &heap->bins[slab->class_index];
-    sj_hold(bin);
-    sj_word_set(&bin->bits, bit);
-    sj_compiler_barrier();
-    if (sj_unlikely(bin->word != word)) { /* a handler has put another word in its place */
-        sj_word_clear(&bin->bits, bit);
-        return false;
-    }
-    bin->reused++;
-    return true;
 }
 
 SJ_ALWAYS_INLINE void sj_fast_free(const struct sj_policy *policy, void *block)
@@ -129,8 +110,6 @@ SJ_ALWAYS_INLINE void sj_fast_free(const struct sj_policy *policy, void *block)
         sj_word_set(&word->dirty, bit);
     }
     sj_word_clear_set(&word->live, bit);
-    if (sj_fast_reuse_at_once(policy, heap, slab, word, word_index, bit))
-        return;
     sj_word_set(&word->available, bit);
     if (sj_unlikely(--slab->until_slow == 0))
         sj__slow_after_free(slab);

@@ -85,7 +85,8 @@ static void *slow_shared(unsigned class_index, bool zero, struct sj_asker asker)
 
 static bool refill(struct sj_heap *heap, unsigned class_index)
 {
-    return heap->bins[class_index].bits != 0 || sj__heap_refill(policy_in_force(), heap, class_index);
+    return !sj_bin_is_empty(policy_in_force(), &heap->bins[class_index]) ||
+           sj__heap_refill(policy_in_force(), heap, class_index);
 }
 
 /* The calling thread's heap with a slot ready in the class's bin; NULL if there is no memory. */
@@ -115,14 +116,16 @@ _Noreturn static void report_raced(const struct sj_bin *bin, uint64_t bit, struc
  * signal handler got it between our reading the bin and writing it back. NULL if nothing is left. */
 static char *hand_out(struct sj_heap *heap, struct sj_bin *bin, bool zero, struct sj_asker asker)
 {
-    while (bin->bits != 0) {
+    const struct sj_policy *policy = policy_in_force();
+    for (;;) {
         struct sj_word *word = bin->word;
-        uint64_t bits = sj_word_read(&bin->bits);
+        uint64_t *source = sj_bin_source(policy, bin, word);
+        uint64_t bits = sj_word_read(source);
         if (bits == 0)
-            break;
-        uint64_t bit = sj_pick_bit(policy_in_force(), heap, bin, bits);
+            return NULL;
+        uint64_t bit = sj_pick_bit(policy, heap, bin, bits);
         if ((sj_word_read(&word->live) & bit) != 0) {
-            sj_word_clear(&bin->bits, bit);
+            sj_word_clear(source, bit);
             continue;
         }
         if ((sj_load_acquire_u64(bin->remote) & bit) != 0) /* pairs with the claim of a remote free */
@@ -130,14 +133,14 @@ static char *hand_out(struct sj_heap *heap, struct sj_bin *bin, bool zero, struc
         sj_word_set(&word->live, bit);
         char *start = sj_bin_slot(bin, bit);
         sj_compiler_barrier();
-        if (sj_word_read(&bin->bits) != bits || bin->word != word) /* as in the fast path */
+        if (sj_word_read(source) != bits || bin->word != word) /* as in the fast path */
             continue;
-        sj_word_clear(&bin->bits, bit);
+        sj_word_clear(source, bit);
+        sj_bin_pay(policy, heap, bin, word, bit);
         if (zero && (word->dirty & bit) != 0)
             memset(start, 0, bin->slot_bytes);
         return start;
     }
-    return NULL;
 }
 
 static void *slow_class(unsigned class_index, bool zero, struct sj_asker asker)

@@ -169,11 +169,12 @@ static bool step_aside(struct sj_settings *settings)
     return false;
 }
 
-/* What is checked about copies is not in the variants. */
+/* What is checked about copies, and where randomness comes from, is not in the variants. */
 static bool is_of_level(const struct sj_policy *policy, unsigned level)
 {
     struct sj_policy served = *policy;
     served.copy = sj__policy_levels[level].copy;
+    served.fixed_seed = 0;
     return memcmp(&served, &sj__policy_levels[level], sizeof served) == 0;
 }
 

@@ -84,6 +84,7 @@ static struct sj_heap *heap_new(void)
     if (heap == NULL)
         return NULL;
     heap->lock.rank = SJ_RANK_HEAP;
+    sj__heap_start_bins(heap);
     seed_heap(heap);
     sj__lock(&birth_lock);
     heap->next_of_all = sj_load_relaxed_ptr(&all_heaps);

@@ -23,8 +23,14 @@ enum {
 
 _Thread_local struct sj_heap *sj__heap_current = &sj__heap_none;
 _Thread_local enum sj_inside sj__heap_inside;
-struct sj_heap sj__heap_none;
-struct sj_heap sj__heap_dead;
+struct sj_word sj__heap_no_word;
+
+/* Both compilers know ranges, and say under -Wpedantic that C does not. No code fills these in: some run before any of ours. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+struct sj_heap sj__heap_none = { .bins = { [0 ... SJ_CLASS_COUNT - 1] = { .word = &sj__heap_no_word } } };
+struct sj_heap sj__heap_dead = { .bins = { [0 ... SJ_CLASS_COUNT - 1] = { .word = &sj__heap_no_word } } };
+#pragma GCC diagnostic pop
 
 /* ---- Random numbers --------------------------------------------------------------------------------------------- */
 
@@ -118,14 +124,34 @@ static void close_slab(const struct sj_policy *policy, struct sj_heap *heap, str
 /* A signal handler that allocates may leave a count off by one (see front/fast.h): count again. */
 static void recount(struct sj_slab *slab)
 {
-    unsigned live = 0; /* nothing of it is taken and not handed out: it is no bin's slab */
-    for (unsigned w = 0; w < slab->words; w++)
-        live += sj_count_bits(slab->planes[w].live);
-    slab->until_slow = (int32_t)(live - slab->trigger);
+    slab->until_slow = (int32_t)(sj__slab_live(slab) - slab->trigger); /* nothing of it is taken: it is no bin's slab */
+}
+
+/* delay=lifo: what the bin hands out from the slab is not counted from now on. */
+static void stop_counting(struct sj_slab *slab)
+{
+    slab->used_before = sj_slab_used(slab);
+    slab->uncounted = true;
+    slab->until_slow = SJ_SLAB_UNCOUNTED;
+    slab->trigger = 0;
+}
+
+/* Makes up for it. */
+static void count_again(struct sj_heap *heap, struct sj_slab *slab)
+{
+    if (!slab->uncounted)
+        return;
+    heap->lists[slab->class_index].taken_slots += sj__slab_handed(slab);
+    slab->uncounted = false;
+    recount(slab);
 }
 
 void sj__heap_settle_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)
 {
+    if (slab->uncounted) { /* after as many frees as it counts */
+        count_again(heap, slab);
+        stop_counting(slab);
+    }
     if (slab->place == SJ_SLAB_FULL)
         link_partial(policy, heap, slab);
     /* One empty slab a class is kept, or a lone object made and freed again would open and close a slab each time. */
@@ -167,28 +193,54 @@ static struct sj_slab *open_slab(const struct sj_policy *policy, struct sj_heap 
     return slab;
 }
 
-static void leave_full(struct sj_slab *slab)
+static void leave_full(struct sj_heap *heap, struct sj_slab *slab)
 {
     uint32_t enough = slab->slots / COME_BACK_FRACTION;
     enough = enough > 0 ? enough : 1;
     slab->place = SJ_SLAB_FULL;
+    count_again(heap, slab);
     uint32_t used = sj_slab_used(slab);
     sj_slab_set_trigger(slab, used > enough ? used - enough : 0);
 }
 
-/* Installs a taken group as what the bin hands out next. `bits` last: a signal handler sees an empty bin until then. */
-static void install(struct sj_bin *bin, struct sj_slab *slab, const struct sj_group *group)
+/* Has the bin hand out nothing: a signal handler sees it so until it has its next word, whole. */
+static void close_bin(struct sj_bin *bin)
 {
+    sj_word_write(&bin->bits, 0);
+    bin->word = &sj__heap_no_word;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+void sj__heap_start_bins(struct sj_heap *heap)
+{
+    for (unsigned class_index = 0; class_index < SJ_CLASS_COUNT; class_index++)
+        close_bin(&heap->bins[class_index]);
+}
+
+/* Installs a taken group as what the closed bin hands out next. */
+static void install(const struct sj_policy *policy, struct sj_bin *bin, struct sj_slab *slab,
+                    const struct sj_group *group)
+{
+    struct sj_word *word = &slab->planes[group->word_index];
     bin->slab = slab;
     bin->slot_bytes = slab->slot_bytes;
     bin->word_start = slab->base + (size_t)group->word_index * SJ_WORD_BITS * slab->slot_bytes;
-    bin->word = &slab->planes[group->word_index];
     bin->remote = &slab->remote->bits[group->word_index];
     bin->window_mask = (uint8_t)(group->slots < PICK_WINDOW ? group->slots - 1 : PICK_WINDOW - 1);
-    __atomic_signal_fence(__ATOMIC_RELEASE);
-    sj_word_write(&bin->bits, group->bits);
-    sj_compiler_barrier();
-    slab->current_word = group->word_index;
+    if (policy->delay == SJ_DELAY_LIFO) {
+        sj_word_set(&word->available, group->bits);
+        slab->until_slow -= (int32_t)sj_count_bits(group->bits);
+    }
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    bin->word = word;
+    if (policy->delay != SJ_DELAY_LIFO)
+        sj_word_write(&bin->bits, group->bits);
+}
+
+void sj__heap_pay_slot(struct sj_heap *heap, struct sj_bin *bin, struct sj_word *word, uint64_t bit)
+{
+    struct sj_group slot = { .bits = bit, .word_index = (unsigned)(word - bin->slab->planes) };
+    heap->paid_reuse_bytes += sj__slab_pay(bin->slab, &slot);
 }
 
 static struct sj_take how_to_take(const struct sj_policy *policy, unsigned class_index)
@@ -207,10 +259,8 @@ static struct sj_take how_to_take(const struct sj_policy *policy, unsigned class
 static struct sj_slab *next_slab(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index)
 {
     struct sj_bin *bin = &heap->bins[class_index];
-    if (bin->slab != NULL) {
-        bin->slab->current_word = SJ_NO_WORD; /* no free may put a slot back into a word that the bin has left */
-        leave_full(bin->slab);
-    }
+    if (bin->slab != NULL)
+        leave_full(heap, bin->slab);
     struct sj_slab *slab = pop_partial(heap, class_index);
     enum sj_inside outer = go_deeper();
     if (slab == NULL)
@@ -222,6 +272,8 @@ static struct sj_slab *next_slab(const struct sj_policy *policy, struct sj_heap 
     if (slab != NULL) {
         slab->place = SJ_SLAB_CURRENT;
         sj_slab_set_trigger(slab, 0);
+        if (policy->delay == SJ_DELAY_LIFO)
+            stop_counting(slab);
     }
     return slab;
 }
@@ -249,10 +301,7 @@ static bool refill_locked(const struct sj_policy *policy, struct sj_heap *heap, 
     struct sj_group group;
     renew_pool(heap);
     sj__remote_fold(policy, heap);
-    if (bin->slab != NULL) { /* until the bin has its next word, whole, a handler that frees puts nothing into it */
-        bin->slab->current_word = SJ_NO_WORD;
-        sj_compiler_barrier();
-    }
+    close_bin(bin);
     struct sj_slab *slab = bin->slab != NULL ? bin->slab : next_slab(policy, heap, class_index);
     for (; slab != NULL; slab = next_slab(policy, heap, class_index)) {
         how.rich_only = list->count > 0;
@@ -265,8 +314,9 @@ static bool refill_locked(const struct sj_policy *policy, struct sj_heap *heap, 
         heap->paid_reuse_bytes += sj__slab_pay(slab, &group);
     if (policy->delay == SJ_DELAY_RUN)
         note_rest(heap, slab, &how, &group);
-    list->taken_slots += sj_count_bits(group.bits);
-    install(bin, slab, &group);
+    if (policy->delay != SJ_DELAY_LIFO)
+        list->taken_slots += sj_count_bits(group.bits);
+    install(policy, bin, slab, &group);
     if (policy->random)
         sj__picks_note(&heap->picks, group.bits, bin->window_mask);
     return true;
@@ -287,12 +337,15 @@ static void *shared_malloc_locked(const struct sj_policy *policy, struct sj_heap
     struct sj_bin *bin = &heap->bins[class_index];
     uint64_t bit;
     do {
-        if (bin->bits == 0 && !refill_locked(policy, heap, class_index))
+        if (sj_bin_is_empty(policy, bin) && !refill_locked(policy, heap, class_index))
             return NULL;
-        bit = sj_pick_bit(policy, heap, bin, bin->bits);
-        sj_word_clear(&bin->bits, bit);
+        uint64_t *source = sj_bin_source(policy, bin, bin->word);
+        bit = sj_pick_bit(policy, heap, bin, *source);
+        sj_word_clear(source, bit);
     } while (((bin->word->live | sj_load_acquire_u64(bin->remote)) & bit) != 0);
     sj_word_set(&bin->word->live, bit);
+    if (class_index != SJ_CLASS_ZERO)
+        sj_bin_pay(policy, heap, bin, bin->word, bit);
     char *start = sj_bin_slot(bin, bit);
     if (zero && (bin->word->dirty & bit) != 0 && class_index != SJ_CLASS_ZERO)
         memset(start, 0, bin->slot_bytes);
@@ -317,19 +370,20 @@ static void empty_bin(const struct sj_policy *policy, struct sj_heap *heap, unsi
     struct sj_slab *slab = bin->slab;
     if (slab == NULL)
         return;
-    uint64_t bits = bin->bits & ~(bin->word != NULL ? bin->word->live : 0);
-    sj_word_write(&bin->bits, 0);
+    struct sj_word *word = bin->word;
+    uint64_t bits = bin->bits & ~word->live;
+    close_bin(bin);
     if (bits != 0) {
-        sj_word_set(&bin->word->available, bits);
+        sj_word_set(&word->available, bits);
         slab->until_slow -= (int32_t)sj_count_bits(bits);
         heap->lists[class_index].taken_slots -= sj_count_bits(bits);
     }
     bin->slab = NULL;
-    slab->current_word = SJ_NO_WORD;
+    count_again(heap, slab);
     if (sj_slab_used(slab) < slab->slots)
         link_partial(policy, heap, slab);
     else
-        leave_full(slab);
+        leave_full(heap, slab);
 }
 
 /* Closes an empty slab of a list; `to_system`: its pages go back, which pays for them. Returns the bytes that did. */

@@ -25,15 +25,14 @@
 
 /* What a thread hands out next from one class. One cache line. */
 struct sj_bin {
-    uint64_t bits;                /* slots taken and not yet handed out; bit i is word_start + i * slot_bytes */
-    char *word_start;             /* address of the slot of bit 0 */
-    struct sj_word *word;         /* the planes of these slots */
+    uint64_t bits;        /* slots taken and not yet handed out; bit i is word_start + i * slot_bytes. lifo: none */
+    char *word_start;     /* address of the slot of bit 0 */
+    struct sj_word *word; /* the planes of these slots; never NULL */
     struct sj_atomic_u64 *remote; /* the remote bits of these slots */
     size_t slot_bytes;
     struct sj_slab *slab; /* the current slab */
-    uint64_t reused;      /* slots that a free put straight back into `bits` */
     uint8_t window_mask;  /* random picks: size - 1 of the window of neighbours that a pick is made among */
-    uint8_t unused[7];
+    uint8_t unused[15];
 };
 _Static_assert(sizeof(struct sj_bin) == 1 << SJ_BIN_SHIFT, "a bin is one cache line, and the class table counts on it");
 
@@ -44,7 +43,7 @@ struct sj_bin_list {
     struct sj_slab *idle; /* the empty one of them that is kept; NULL if none is */
     uint32_t count;
     uint32_t slabs;       /* slabs of this class the heap owns */
-    uint64_t taken_slots; /* slots ever taken into `bits` */
+    uint64_t taken_slots; /* slots ever taken to be handed out; of an uncounted slab when the bin leaves it */
 };
 
 enum { SJ_POOL_BYTES = 256 };
@@ -80,6 +79,9 @@ struct sj_heap {
 extern SJ_HIDDEN _Thread_local struct sj_heap *sj__heap_current;
 extern SJ_HIDDEN struct sj_heap sj__heap_none;
 extern SJ_HIDDEN struct sj_heap sj__heap_dead;
+
+/* What a bin that hands out from no word points to: nothing is available there. */
+extern SJ_HIDDEN struct sj_word sj__heap_no_word;
 
 /* How far the calling thread is inside the allocator's slow paths, for a signal handler that interrupts it there and
  * allocates: in its heap, it holds that heap's lock and no other, and the shared heap can serve; deeper, it may hold
@@ -139,6 +141,12 @@ void sj__heap_release_aged(const struct sj_policy *policy, struct sj_heap *heap,
 /* Takes `slab` out of the list of its bin. */
 void sj__heap_unlink(struct sj_heap *heap, struct sj_slab *slab);
 
+/* Has the heap's bins hand out nothing. For a heap that is new. */
+void sj__heap_start_bins(struct sj_heap *heap);
+
+/* Scrubs a slot that is about to be handed out although it owes: delay=lifo gives it no other time. */
+void sj__heap_pay_slot(struct sj_heap *heap, struct sj_bin *bin, struct sj_word *word, uint64_t bit);
+
 /* True if a slot of this size is scrubbed when it is freed. scrub=auto does so at least for what is scrubbed inline. */
 SJ_ALWAYS_INLINE bool sj_scrubs_at_free(const struct sj_policy *policy, size_t slot_bytes)
 {
@@ -150,6 +158,26 @@ SJ_ALWAYS_INLINE bool sj_scrubs_at_free(const struct sj_policy *policy, size_t s
 SJ_ALWAYS_INLINE struct sj_bin *sj_heap_bin_for(struct sj_heap *heap, size_t size_bytes)
 {
     return (struct sj_bin *)(void *)((char *)heap + sj_bin_offset_of(size_bytes));
+}
+
+/* The word of bits that the bin hands out from, 0 in the end: with delay=lifo the slab's own plane, into which frees go at
+ * once. Otherwise the slots that were taken out of the slab, which no free goes back to. */
+SJ_ALWAYS_INLINE uint64_t *sj_bin_source(const struct sj_policy *policy, struct sj_bin *bin, struct sj_word *word)
+{
+    return policy->delay == SJ_DELAY_LIFO ? &word->available : &bin->bits;
+}
+
+SJ_ALWAYS_INLINE bool sj_bin_is_empty(const struct sj_policy *policy, struct sj_bin *bin)
+{
+    return sj_word_read(sj_bin_source(policy, bin, bin->word)) == 0;
+}
+
+/* Before a slot is handed out that may owe a scrub all the same. */
+SJ_ALWAYS_INLINE void sj_bin_pay(const struct sj_policy *policy, struct sj_heap *heap, struct sj_bin *bin,
+                                 struct sj_word *word, uint64_t bit)
+{
+    if (policy->delay == SJ_DELAY_LIFO && policy->scrub != SJ_SCRUB_OFF && sj_unlikely((word->dirty & bit) != 0))
+        sj__heap_pay_slot(heap, bin, word, bit);
 }
 
 /* Address of the slot whose bit this is. */

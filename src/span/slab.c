@@ -96,11 +96,11 @@ struct sj_slab *sj__slab_open(unsigned class_index, void *owner, uint8_t stamp, 
     slab->stamp = stamp;
     slab->until_slow = 0;
     slab->trigger = 0;
-    slab->current_word = SJ_NO_WORD;
     slab->first_group = 0;
     slab->opened = 0;
     slab->cursor = 0;
     slab->released = false;
+    slab->uncounted = false;
     reset_planes(slab, !slab->clean_start);
     sj__slab_forget_turns(slab);
     sj_store_relaxed_u32(&slab->span.kind, SJ_SPAN_SLAB);
@@ -108,6 +108,19 @@ struct sj_slab *sj__slab_open(unsigned class_index, void *owner, uint8_t stamp, 
     for (size_t i = 0; i < granules; i++)
         sj_window_set(slab->first_granule + i, &slab->span);
     return slab;
+}
+
+uint32_t sj__slab_live(const struct sj_slab *slab)
+{
+    uint32_t live = 0;
+    for (unsigned w = 0; w < slab->words; w++)
+        live += sj_count_bits(sj_word_read(&slab->planes[w].live));
+    return live;
+}
+
+uint32_t sj__slab_handed(const struct sj_slab *slab)
+{
+    return sj__slab_live(slab) - slab->used_before + (uint32_t)(SJ_SLAB_UNCOUNTED - slab->until_slow);
 }
 
 bool sj__slab_is_idle(const struct sj_slab *slab)

@@ -20,9 +20,9 @@
  *
  * Invariants: live and available are never both set, but where a signal handler has allocated within a fast path of
  * its own thread; therefore a slot that is live is never taken, scrubbed or handed out, whatever the other planes say.
- * until_slow + trigger slots are not available (sj_slab_used). Remote bits are zero when a slab is closed. A record is
- * recycled for slabs of the same class only; its link and queued flag live on (a thread may still be about to queue
- * it, see heap/remote.h).
+ * until_slow + trigger slots are not available (sj_slab_used), unless the slab is uncounted. Remote bits are zero when a
+ * slab is closed. A record is recycled for slabs of the same class only; its link and queued flag live on (a thread may
+ * still be about to queue it, see heap/remote.h).
  *
  * Concurrency: the owner's thread writes slab and planes, its slow paths under the heap's lock. Other threads read
  * owner, base, reciprocal, slot_bytes, slots, class_index and the live plane, and write struct sj_remote by atomics.
@@ -56,7 +56,8 @@ enum sj_slab_place {
     SJ_SLAB_FULL     /* in no list; comes back when enough of its slots are free */
 };
 
-enum { SJ_NO_WORD = SJ_SLAB_MAX_WORDS };
+/* Where `until_slow` of an uncounted slab begins: far from 0. */
+enum { SJ_SLAB_UNCOUNTED = 1 << 30 };
 
 struct sj_slab {
     struct sj_span span; /* owner: struct sj_heap * */
@@ -70,8 +71,8 @@ struct sj_slab {
     int32_t until_slow; /* slots not available, less `trigger`: the free that brings it to 0 takes the slow path */
     uint32_t trigger;
     struct sj_remote *remote;
-    uint32_t current_word; /* index of the word its bin hands out from; SJ_NO_WORD if none */
     uint32_t slots;
+    bool uncounted; /* a bin hands out from its planes and does not count: until_slow has the frees only */
 
     SJ_CACHE_ALIGNED struct sj_slab *next; /* in its bin's list, or in the pool of records */
     struct sj_slab *previous;
@@ -83,6 +84,7 @@ struct sj_slab {
     uint16_t cursor;      /* the unit the next search begins at: the one longest without a take */
     bool clean_start;     /* its pages were zero when it was opened */
     uint32_t *left_at;    /* of each unit: slots its heap had taken of the class when it took this one; 0: not yet */
+    uint32_t used_before; /* if uncounted: slots not available when it became so */
     uint64_t idle_ms;     /* since when it has been kept although it is empty, if it is */
 
     SJ_CACHE_ALIGNED struct sj_word planes[];
@@ -127,6 +129,12 @@ void sj__slab_close(struct sj_slab *slab);
 
 /* Forgets when its units were taken: another heap counts from elsewhere. */
 void sj__slab_forget_turns(struct sj_slab *slab);
+
+/* How many of its slots are live. */
+uint32_t sj__slab_live(const struct sj_slab *slab);
+
+/* Of an uncounted slab: how many of its slots have been handed out since it became so. */
+uint32_t sj__slab_handed(const struct sj_slab *slab);
 
 /* True if no slot is live and no remote bit is set. */
 bool sj__slab_is_idle(const struct sj_slab *slab);
