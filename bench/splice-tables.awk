@@ -3,7 +3,7 @@
 # What: copies a document and puts tables/NAME.md between its lines `<!-- table:NAME -->` and `<!-- /table -->`.
 # Why this way: a number in a document is never typed; a name without a table keeps what it had.
 
-/^<!-- table:[a-z0-9-]+ -->$/ {
+/^<!-- table:[A-Za-z0-9-]+ -->$/ {
     print
     name = $2
     sub(/^table:/, "", name)

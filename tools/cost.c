@@ -28,6 +28,13 @@ static void add_usual_arms(struct bench_options *options)
         bench_die("--base-level takes a number from 0 to %d", SJ_LEVEL_MAX);
     if (options->arms.chosen)
         return;
+    if (options->no_ladder && !options->single_options)
+        bench_die("--no-ladder leaves nothing to measure without --options");
+    if (options->no_ladder) {
+        bench_add_level(options, "level", options->base_level);
+        (void)bench_add_single_options(options, options->base_level, false);
+        return;
+    }
     struct bench_arms extra = options->arms; /* --lib */
     options->arms.count = 0;
     bench_add_glibc(&options->arms);

@@ -133,6 +133,16 @@ ladder()
 }
 check each_level_proves_that_it_ran ladder
 
+# Every value of the table's options is an arm, with its price, though nobody named it here.
+price_list()
+{
+    status '[012]' cost --pairs 2 --options --no-ladder --base-level 0 --out prices -- ./task
+    grep -q '^| `scrub=free` | 3 | [+-][0-9.]* %' prices/prices-level0.md || tail -n 3 prices/prices-level0.md
+    if grep '"arm":"\(glibc\|level1\)"' prices/rows.jsonl; then echo "other levels were measured"; fi
+    status 64 cost --no-ladder -- ./task
+}
+check single_options_have_prices price_list
+
 any_status() { status '[012]' cost --pairs 12 --arm 'a=' --arm 'b=' -- ./task 400000 print 5; }
 check a_status_of_its_own_is_no_fault any_status
 

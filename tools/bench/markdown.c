@@ -11,8 +11,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/peers.h"
 #include "bench/report.h"
 #include "bench/text.h"
+#include "policy/policy.h"
 
 static FILE *markdown_open(const struct bench_session *session, const char *kind, const char *base)
 {
@@ -176,6 +178,50 @@ static void markdown_session(const struct bench_session *session, const struct b
     fclose(out);
 }
 
+/* A cell of the price list: without the verdict, which depends on what difference matters. */
+static void markdown_price(FILE *out, const struct bench_claim *claim)
+{
+    if (claim == NULL || claim->fault != NULL) {
+        fputs(" INVALID |", out);
+        return;
+    }
+    char *effect = bench_effect_text(claim->claim.head.log_median, claim->claim.log_interval);
+    fprintf(out, " %s |", effect);
+    free(effect);
+}
+
+/* The price list: an option a row, a workload a column. Written only if an arm is a single option. */
+static void markdown_prices(const struct bench_session *session, const struct bench_claims *claims, size_t base)
+{
+    const struct bench_arms *arms = &session->options->arms;
+    FILE *out = NULL;
+    for (size_t head = 0; head < arms->null; head++) {
+        int level = bench_option_first_level(arms->items[head].name);
+        if (head == base || level < 0)
+            continue;
+        if (out == NULL) {
+            out = markdown_open(session, "prices", arms->items[base].name);
+            fprintf(out, "| on top of %s | from level |", arms->items[base].name);
+            for (size_t i = 0; i < claims->result_count; i++)
+                fprintf(out, " cpu, %s |", claims->results[i].workload->name);
+            fputs(" peak RSS, all | worst RSS |\n|---|---|---|---|", out);
+            for (size_t i = 0; i < claims->result_count; i++)
+                fputs("---|", out);
+            fputc('\n', out);
+        }
+        char *from = level <= SJ_LEVEL_MAX ? bench_format("%d", level) : bench_format("none");
+        fprintf(out, "| `%s` | %s |", arms->items[head].name, from);
+        free(from);
+        for (size_t i = 0; i < claims->result_count; i++)
+            markdown_price(out, markdown_find(claims, &claims->results[i], base, head, BENCH_CPU));
+        struct bench_summary rss = bench_claims_summarise(claims, base, head, BENCH_RSS);
+        markdown_ratio(out, &rss.all);
+        fprintf(out, " %s %.2f |\n", rss.worst_name != NULL ? rss.worst_name : "", rss.all.worst_ratio);
+    }
+    if (out != NULL)
+        fclose(out);
+}
+
 void bench_write_markdown(const struct bench_session *session, const struct bench_claims *claims)
 {
     const struct bench_options *options = session->options;
@@ -185,6 +231,7 @@ void bench_write_markdown(const struct bench_session *session, const struct benc
     markdown_medians(session, claims);
     for (size_t b = 0; b < options->base_count; b++) {
         markdown_summary(session, claims, options->bases[b]);
+        markdown_prices(session, claims, options->bases[b]);
         for (unsigned metric = 0; metric < BENCH_JUDGED_METRICS; metric++)
             markdown_cells(session, claims, options->bases[b], (enum bench_metric)metric);
     }

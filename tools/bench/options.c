@@ -21,6 +21,7 @@ enum { OPTION_KEYS = 1000, OPTIONS_ALL = BENCH_COST | BENCH_AB | BENCH_BENCH, OP
 
 enum options_key {
     OPTION_OPTIONS,
+    OPTION_NO_LADDER,
     OPTION_BASE_LEVEL,
     OPTION_LIB,
     OPTION_ARM,
@@ -64,6 +65,7 @@ static const struct options_row {
     const char *help;
 } OPTIONS_TABLE[OPTION_COUNT] = {
     [OPTION_OPTIONS] = { "options", NULL, BENCH_COST, "also each single option changed, on top of --base-level" },
+    [OPTION_NO_LADDER] = { "no-ladder", NULL, BENCH_COST, "with --options: of the levels only the base level" },
     [OPTION_BASE_LEVEL] = { "base-level", "N", BENCH_COST, "the level that --options starts from; default 2" },
     [OPTION_LIB] = { "lib", "NAME=PATH", BENCH_COST | BENCH_BENCH, "another allocator; may be repeated" },
     [OPTION_ARM] = { "arm", "NAME=LIB[;V=X]", BENCH_COST | BENCH_BENCH,
@@ -270,6 +272,7 @@ static bool options_take_number(struct bench_options *options, enum options_key 
     case OPTION_LIMIT: options->limit_seconds = (unsigned)options_number(value, name); return true;
     case OPTION_SEQUENTIAL: options->sequential = true; return true;
     case OPTION_OPTIONS: options->single_options = true; return true;
+    case OPTION_NO_LADDER: options->no_ladder = true; return true;
     case OPTION_IGNORE_STDOUT: options->ignore_output = true; return true;
     case OPTION_IGNORE_STDERR: options->ignore_errors = true; return true;
     case OPTION_LIST: options->list = true; return true;

@@ -65,6 +65,7 @@ struct bench_options {
     double least_seconds;   /* shorter runs are refused */
     unsigned limit_seconds; /* longer runs are killed */
     bool single_options;    /* arms with one option changed */
+    bool no_ladder;         /* of the levels only the base level */
     bool list;
     bool sequential;
     bool ignore_output; /* stdout is not compared */

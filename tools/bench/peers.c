@@ -94,15 +94,19 @@ void bench_add_scrubjay(struct bench_options *options, const char *name, const c
     free(arm);
 }
 
+void bench_add_level(struct bench_options *options, const char *prefix, unsigned level)
+{
+    char *name = bench_format("%s%u", prefix, level);
+    char *settings = bench_format("level=%u", level);
+    bench_add_scrubjay(options, name, settings);
+    free(settings);
+    free(name);
+}
+
 void bench_add_levels(struct bench_options *options, const char *prefix)
 {
-    for (unsigned level = 0; level <= SJ_LEVEL_MAX; level++) {
-        char *name = bench_format("%s%u", prefix, level);
-        char *settings = bench_format("level=%u", level);
-        bench_add_scrubjay(options, name, settings);
-        free(settings);
-        free(name);
-    }
+    for (unsigned level = 0; level <= SJ_LEVEL_MAX; level++)
+        bench_add_level(options, prefix, level);
 }
 
 /* Every value worth an arm: those it has at some level, and for a choice all it knows. Returns their number. */
@@ -180,4 +184,17 @@ unsigned bench_option_gain(const char *assignment, unsigned level, size_t *optio
     *option = (size_t)(sj__options_find(assignment, length) - sj__options_table);
     sj__option_at_level(*option, level, own, sizeof own);
     return peers_strength(*option, assignment + length + 1) - peers_strength(*option, own);
+}
+
+int bench_option_first_level(const char *assignment)
+{
+    size_t length = strcspn(assignment, "=");
+    const struct sj_option *option = assignment[length] == '=' ? sj__options_find(assignment, length) : NULL;
+    for (unsigned level = 0; option != NULL && level <= SJ_LEVEL_MAX; level++) {
+        char value[PEERS_VALUE_BYTES];
+        sj__option_at_level((size_t)(option - sj__options_table), level, value, sizeof value);
+        if (strcmp(value, assignment + length + 1) == 0)
+            return (int)level;
+    }
+    return option != NULL ? SJ_LEVEL_MAX + 1 : -1;
 }

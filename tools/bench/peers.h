@@ -26,6 +26,9 @@ void bench_add_peers(struct bench_arms *arms);
 /* An arm of Scrubjay with these options. */
 void bench_add_scrubjay(struct bench_options *options, const char *name, const char *settings);
 
+/* An arm of this level, named with this prefix. */
+void bench_add_level(struct bench_options *options, const char *prefix, unsigned level);
+
 /* An arm for each level, named with this prefix. */
 void bench_add_levels(struct bench_options *options, const char *prefix);
 
@@ -35,5 +38,8 @@ size_t bench_add_single_options(struct bench_options *options, unsigned level, b
 
 /* How much more "option=value" protects than the level does, and which option of the table that is. */
 unsigned bench_option_gain(const char *assignment, unsigned level, size_t *option);
+
+/* The lowest level at which "option=value" holds, SJ_LEVEL_MAX + 1 if it is part of none; -1 if it is no such text. */
+int bench_option_first_level(const char *assignment);
 
 #endif
