@@ -210,6 +210,8 @@ static void print_reports_page(void)
         print_text(entry->cause);
         puts(".br");
         print_text(entry->remedy);
+        fputs(".br\nExample: ", stdout);
+        print_text(entry->example);
     }
     puts(".SH SEE ALSO\n"
          ".BR scrubjay (1),\n"

@@ -28,6 +28,7 @@ enum {
 int sj__command_run(int argc, char **argv);
 int sj__command_explain(int argc, char **argv);
 int sj__command_verify(int argc, char **argv);
+int sj__command_report(int argc, char **argv);
 int sj__command_gauntlet(int argc, char **argv);
 int sj__command_cost(int argc, char **argv);
 int sj__command_ab(int argc, char **argv);
@@ -38,6 +39,9 @@ void sj__message_start(const char *name);
 
 /* One line on stderr: `scrubjay run: ...`. */
 void sj__message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Prints `label`, and `text` in a column beside it, broken at blanks before the 80th column. */
+void sj__print_labelled(const char *label, const char *text);
 
 /* Does a word of the user's look like a misspelling of `name`? */
 bool sj__message_resembles(const char *word, const char *name);

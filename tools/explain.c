@@ -17,26 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 80, LABEL_COLUMNS = 12, VALUE_BYTES = 32 };
-
-/* Prints `label`, and `text` in a column beside it, broken at blanks. */
-static void print_labelled(const char *label, const char *text)
-{
-    size_t column = (size_t)printf("  %-*s", LABEL_COLUMNS, label);
-    bool first = true;
-    while (*text != '\0') {
-        const size_t length = strcspn(text, " ");
-        if (!first && column + 1 + length > COLUMNS)
-            column = (size_t)printf("\n  %-*s", LABEL_COLUMNS, "") - 1;
-        else if (!first)
-            column += (size_t)printf(" ");
-        column += (size_t)printf("%.*s", (int)length, text);
-        first = false;
-        text += length;
-        text += strspn(text, " ");
-    }
-    putchar('\n');
-}
+enum { VALUE_BYTES = 32 };
 
 static void print_levels(void)
 {
@@ -66,10 +47,10 @@ static void print_option(size_t index)
     const struct sj_option_text *text = &sj__option_texts[index];
     char levels[128] = "";
     printf("%s=%s\n", option->name, option->values);
-    print_labelled("what", text->summary);
+    sj__print_labelled("what", text->summary);
     if (text->threat[0] != '\0')
-        print_labelled("threat", text->threat);
-    print_labelled("cost", text->cost);
+        sj__print_labelled("threat", text->threat);
+    sj__print_labelled("cost", text->cost);
     for (unsigned level = 0; level <= SJ_LEVEL_MAX && option->kind == SJ_OPTION_CHOICE; level++) {
         char value[VALUE_BYTES];
         sj__option_at_level(index, level, value, sizeof value);
@@ -77,23 +58,22 @@ static void print_option(size_t index)
         snprintf(levels + used, sizeof levels - used, "%slevel %u %s", level > 0 ? ", " : "", level, value);
     }
     if (levels[0] != '\0')
-        print_labelled("default", levels);
-    if (option->kind == SJ_OPTION_LEVEL)
-        printf("  %-*s%d\n", LABEL_COLUMNS, "default", SJ_LEVEL_DEFAULT);
-    if (option->kind == SJ_OPTION_AGE || option->kind == SJ_OPTION_SIZE) {
+        sj__print_labelled("default", levels);
+    if (option->kind != SJ_OPTION_CHOICE && option->kind != SJ_OPTION_SEED) {
         char value[VALUE_BYTES];
         sj__option_at_level(index, SJ_LEVEL_DEFAULT, value, sizeof value);
-        print_labelled("default", value);
+        sj__print_labelled("default", value);
     }
     if (text->detail[0] != '\0')
-        print_labelled("", text->detail);
+        sj__print_labelled("", text->detail);
 }
 
 static void print_report(const struct sj_report_entry *entry)
 {
     printf("SJ-%03u %s\n", entry->number, entry->title);
-    print_labelled("cause", entry->cause);
-    print_labelled("what to do", entry->remedy);
+    sj__print_labelled("cause", entry->cause);
+    sj__print_labelled("what to do", entry->remedy);
+    sj__print_labelled("example", entry->example);
 }
 
 static void print_options(void)
@@ -133,18 +113,18 @@ static void print_release(void)
          "  SCRUBJAY_OPTIONS=release_ms=-1,stats=on PROGRAM      (stats=json: as JSON)\n\n"
          "so that nothing goes back by age and every gap between a free and the next use\n"
          "is seen. At exit it says, in lines that begin with \"scrubjay: stats\":\n");
-    print_labelled("kept_blocks",
-                   "freed large blocks (over 32 KiB) kept whole: hits were reused, cold_hits after their "
-                   "pages had gone back; misses had to be made; evictions had to go by a limit");
-    print_labelled("held",
-                   "MiB x s that blocks and runs of free pages were held: what holding costs; faults_avoided: "
-                   "pages reused while held: what it gains, at most; faults_caused: pages reused after they had "
-                   "gone back; calls_avoided, calls_caused: system calls");
-    print_labelled("gaps", "gaps_of_blocks: how many blocks were reused after how long; gap_bytes_of_blocks and "
-                           "gap_bytes_of_runs: how many bytes");
-    print_labelled("other",
-                   "other_release_ms: what 0, 128, 1024, 4096 and 32768 ms would have made of these gaps: N_faults "
-                   "pages would have been reused too late, N_mib_s would have been held until their reuse");
+    sj__print_labelled("kept_blocks",
+                       "freed large blocks (over 32 KiB) kept whole: hits were reused, cold_hits after their "
+                       "pages had gone back; misses had to be made; evictions had to go by a limit");
+    sj__print_labelled("held",
+                       "MiB x s that blocks and runs of free pages were held: what holding costs; faults_avoided: "
+                       "pages reused while held: what it gains, at most; faults_caused: pages reused after they had "
+                       "gone back; calls_avoided, calls_caused: system calls");
+    sj__print_labelled("gaps", "gaps_of_blocks: how many blocks were reused after how long; gap_bytes_of_blocks and "
+                               "gap_bytes_of_runs: how many bytes");
+    sj__print_labelled("other",
+                       "other_release_ms: what 0, 128, 1024, 4096 and 32768 ms would have made of these gaps: N_faults "
+                       "pages would have been reused too late, N_mib_s would have been held until their reuse");
     puts("\nA fault costs half a microsecond to a microsecond. Going from A to B ms saves\n"
          "(A_faults - B_faults) x 0.7 us, and costs B_mib_s - A_mib_s of memory x time.\n"
          "Take the shortest interval after which the faults fall no further. Memory that\n"

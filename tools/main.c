@@ -22,6 +22,7 @@ static const struct command {
     { "verify", sj__command_verify,
       "is it really on in a command or a process, which build, which options; or why not" },
     { "explain", sj__command_explain, "what an option does and costs, what a report means" },
+    { "report", sj__command_report, "the report in a JSON or core file, with functions and lines" },
     { "cost", sj__command_cost, "what each level and option costs a program of yours" },
     { "ab", sj__command_ab, "is build or option set B slower than A: one verdict" },
     { "bench", sj__command_bench, "the bundled workloads under every allocator of this machine" },

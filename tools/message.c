@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What: messages to the user, and the guess what a misspelt word was meant to be.
+ * What: messages to the user, text in columns, and the guess what a misspelt word was meant to be.
  *
  * Why this way: see command.h.
  *
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORD_MAX = 24, NEAR_EDITS = 2 };
+enum { COLUMNS = 80, LABEL_COLUMNS = 12, WORD_MAX = 24, NEAR_EDITS = 2 };
 
 static const char *speaker = "scrubjay";
 
@@ -31,6 +31,24 @@ void sj__message(const char *format, ...)
     vfprintf(stderr, format, arguments);
     va_end(arguments);
     fputc('\n', stderr);
+}
+
+void sj__print_labelled(const char *label, const char *text)
+{
+    size_t column = (size_t)printf("  %-*s", LABEL_COLUMNS, label);
+    bool first = true;
+    while (*text != '\0') {
+        const size_t length = strcspn(text, " ");
+        if (!first && column + 1 + length > COLUMNS)
+            column = (size_t)printf("\n  %-*s", LABEL_COLUMNS, "") - 1;
+        else if (!first)
+            column += (size_t)printf(" ");
+        column += (size_t)printf("%.*s", (int)length, text);
+        first = false;
+        text += length;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
 }
 
 static unsigned least(unsigned a, unsigned b)

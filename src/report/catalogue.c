@@ -11,7 +11,7 @@
 #include "report/catalogue.h"
 
 const struct sj_report_entry sj__report_catalogue[] = {
-#define SJ_REPORT(id, number, title, cause, remedy) { (number), title, cause, remedy },
+#define SJ_REPORT(id, number, title, cause, remedy, example) { (number), title, cause, remedy, example },
 #include "report/catalogue.def"
 #undef SJ_REPORT
 };

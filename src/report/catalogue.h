@@ -16,16 +16,17 @@
 
 enum sj_report_id {
     SJ_REPORT_NONE = 0,
-#define SJ_REPORT(id, number, title, cause, remedy) id = (number),
+#define SJ_REPORT(id, number, title, cause, remedy, example) id = (number),
 #include "report/catalogue.def"
 #undef SJ_REPORT
 };
 
 struct sj_report_entry {
-    unsigned number;    /* NNN of SJ-NNN */
-    const char *title;  /* short, as in the first line */
-    const char *cause;  /* what the program did */
-    const char *remedy; /* what to do about it */
+    unsigned number;     /* NNN of SJ-NNN */
+    const char *title;   /* short, as in the first line */
+    const char *cause;   /* what the program did */
+    const char *remedy;  /* what to do about it */
+    const char *example; /* code that does it, in a line */
 };
 
 extern const struct sj_report_entry sj__report_catalogue[];

@@ -1,31 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * What: a report as one line of JSON, and where it lies in memory.
+ * What: makes the document of a report; policy/document.h has what it looks like.
  *
- * Why this way: made whenever a process ends with a report, wanted or not: a core file then has it, and `scrubjay report`
- * finds it there by its mark. It lies in a buffer of fixed size, with the frames last, so that what is cut is the outer end
- * of the stack.
+ * Why this way: in a buffer of fixed size, with the frames last, so that what is cut is the outer end of the stack.
  *
- * Invariants: the layout of a version never changes; members are only added. The text is one JSON object and a newline, in
- * ASCII: a byte of a path that is not stands as \u00XX. Addresses and offsets are strings "0x...".
+ * Invariants: see policy/document.h.
  *
  * Concurrency: for the one thread that reports; async-signal-safe.
  */
 #ifndef SJ_REPORT_DOCUMENT_H
 #define SJ_REPORT_DOCUMENT_H
 
+#include "policy/document.h"
 #include "report/report.h"
-
-#define SJ_DOCUMENT_MAGIC "scrubjay report" /* 16 bytes with its NUL */
-
-enum { SJ_DOCUMENT_VERSION = 1, SJ_DOCUMENT_MAGIC_BYTES = 16, SJ_DOCUMENT_TEXT_BYTES = 16384 };
-
-struct sj_document {
-    char magic[SJ_DOCUMENT_MAGIC_BYTES];
-    uint32_t version; /* SJ_DOCUMENT_VERSION; 0 before the first report */
-    uint32_t bytes;   /* of the text */
-    char text[SJ_DOCUMENT_TEXT_BYTES];
-};
 
 /* Return addresses, the innermost first. */
 struct sj_frames {

@@ -15,7 +15,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/scrubjay-cases.XXXXXX") || exit 2
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 cd "$work" || exit 2
-ulimit -c 0
+ulimit -S -c 0
 unset SCRUBJAY_OPTIONS SCRUBJAY_DISABLE LD_PRELOAD
 passed=0
 failed=0

@@ -20,6 +20,11 @@ void bench_json_open(struct bench_json_file *file, const char *path, const char 
         bench_die("%s: %s%s", path, strerror(errno), hint);
 }
 
+void bench_json_take(struct bench_json_file *file, const char *path, FILE *in)
+{
+    *file = (struct bench_json_file){ .path = path, .in = in };
+}
+
 struct json_t *bench_json_next(struct bench_json_file *file)
 {
     ssize_t length = getline(&file->text, &file->room, file->in);

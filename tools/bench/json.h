@@ -31,6 +31,9 @@ struct bench_json_file {
 /* Ends the program, with `hint` behind the reason, if the file cannot be opened. */
 void bench_json_open(struct bench_json_file *file, const char *path, const char *hint);
 
+/* Reads from a stream that is open; `path` is its name in messages. */
+void bench_json_take(struct bench_json_file *file, const char *path, FILE *in);
+
 /* The next line's object, NULL at the end; also if the file's last line was cut off in its middle. The caller gives it to
  * bench_json_free(), or keeps it. */
 struct json_t *bench_json_next(struct bench_json_file *file);

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: `scrubjay report FILE`: reads reports from a file of report=json or from a core file, and names functions and lines.
+ *
+ * Why this way: names are looked up here, on whatever machine has the files, never in the process that reported. A core file is
+ * searched for the mark of policy/document.h, so neither the program nor its symbols are needed to read the report itself.
+ *
+ * Invariants: files are not trusted: strings are printed without control characters.
+ *
+ * Concurrency: one thread.
+ */
+#include "bench/json.h"
+#include "command.h"
+#include "policy/document.h"
+#include "symbols.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TEXT_BYTES = 1024, NO_REPORT = 1 };
+
+/* The bytes of a string as they were: \u00XX is one byte, which JSON's reader has made two of. */
+static void plain(const char *text, char *buffer, size_t bytes)
+{
+    size_t used = 0;
+    for (; *text != '\0' && used < bytes - 1; text++) {
+        unsigned char byte = (unsigned char)*text;
+        if ((byte == 0xc2 || byte == 0xc3) && text[1] != '\0')
+            byte = (unsigned char)((byte & 3) << 6 | (*++text & 0x3f));
+        buffer[used++] = (char)(byte < ' ' || byte == 0x7f ? '?' : byte);
+    }
+    buffer[used] = '\0';
+}
+
+static void print_member(const struct json_t *report, const char *name, const char *label)
+{
+    char text[TEXT_BYTES];
+    plain(bench_json_text(report, name, ""), text, sizeof text);
+    if (text[0] != '\0')
+        sj__print_labelled(label, text);
+}
+
+static void print_process(const struct json_t *report)
+{
+    char name[128], when[64] = "", text[256];
+    const time_t time = (time_t)bench_json_number(report, "time", 0);
+    struct tm calendar;
+    if (time != 0 && gmtime_r(&time, &calendar) != NULL)
+        (void)strftime(when, sizeof when, ", %Y-%m-%d %H:%M:%S UTC", &calendar);
+    plain(bench_json_text(report, "program", "?"), name, sizeof name);
+    snprintf(text, sizeof text, "%s, process %.0f, thread %.0f%s", name, bench_json_number(report, "process", 0),
+             bench_json_number(report, "thread", 0), when);
+    sj__print_labelled("program", text);
+}
+
+static void print_frame(const struct json_t *frame, size_t number)
+{
+    char module[TEXT_BYTES];
+    struct sj_symbol symbol;
+    plain(bench_json_text(frame, "module", ""), module, sizeof module);
+    const char *offset_text = bench_json_text(frame, "offset", "0x0");
+    const uint64_t offset = strtoull(offset_text, NULL, 16);
+    printf("  #%-2zu %s", number, bench_json_text(frame, "address", "?"));
+    if (module[0] == '\0') {
+        puts(" in no file");
+        return;
+    }
+    /* The call itself lies before where it returns to. */
+    const enum sj_symbols_answer answer =
+        sj__symbols_find(module, bench_json_text(frame, "build_id", ""), offset - (offset > 0), &symbol);
+    if (symbol.function != NULL)
+        printf(" %s", symbol.function);
+    if (symbol.file != NULL)
+        printf(" at %s:%d", symbol.file, symbol.line);
+    printf(" (%s+%s)%s\n", module, offset_text,
+           answer == SJ_SYMBOLS_OTHER_BUILD ? ": the file is another build now"
+           : answer == SJ_SYMBOLS_NO_FILE   ? ": there is no such file here"
+                                            : "");
+}
+
+static void print_report(const struct json_t *report)
+{
+    char line[TEXT_BYTES];
+    plain(bench_json_text(report, "line", "scrubjay: a report without its line"), line, sizeof line);
+    puts(line);
+    print_member(report, "note", "note");
+    print_process(report);
+    print_member(report, "version", "scrubjay");
+    print_member(report, "build_id", "build id");
+    print_member(report, "options", "options");
+    print_member(report, "cause", "cause");
+    print_member(report, "remedy", "what to do");
+    const size_t frames = bench_json_count(report, "frames");
+    for (size_t i = 0; i < frames; i++)
+        print_frame(bench_json_item(report, "frames", i), i);
+    if (frames > 0 && !sj__symbols_can())
+        puts("  This command was built without libdw (Debian: libdw-dev) and knows no names.");
+}
+
+/* Prints all reports in a stream of lines; returns their number. */
+static size_t print_reports(FILE *in, const char *path)
+{
+    struct bench_json_file file;
+    struct json_t *report;
+    size_t count = 0;
+    bench_json_take(&file, path, in);
+    while ((report = bench_json_next(&file)) != NULL) {
+        if (bench_json_number(report, "scrubjay_report", 0) != SJ_DOCUMENT_VERSION)
+            continue;
+        if (count++ > 0)
+            putchar('\n');
+        print_report(report);
+        bench_json_free(report);
+    }
+    bench_json_close(&file);
+    return count;
+}
+
+/* Prints the report in the memory that a core file holds; returns their number. */
+static size_t print_from_memory(const char *memory, size_t bytes, const char *path)
+{
+    const struct sj_document *document;
+    const size_t head = offsetof(struct sj_document, text);
+    size_t count = 0;
+    for (size_t at = 0; at + sizeof *document <= bytes; at += SJ_DOCUMENT_MAGIC_BYTES) {
+        const char *found = memmem(memory + at, bytes - at, SJ_DOCUMENT_MAGIC, SJ_DOCUMENT_MAGIC_BYTES);
+        if (found == NULL || (size_t)(found - memory) + sizeof *document > bytes)
+            break;
+        struct sj_document copy;
+        at = (size_t)(found - memory);
+        memcpy(&copy, found, sizeof copy);
+        if (copy.version != SJ_DOCUMENT_VERSION || copy.bytes < 2 || copy.bytes > sizeof copy.text ||
+            copy.text[0] != '{' || copy.text[copy.bytes - 1] != '\n')
+            continue;
+        FILE *in = fmemopen(copy.text, copy.bytes, "r");
+        if (in != NULL)
+            count += print_reports(in, path);
+        at += head;
+    }
+    return count;
+}
+
+/* Prints what a file holds; returns an exit status. */
+static int print_file(const char *path)
+{
+    struct stat status;
+    size_t count = 0;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        sj__message("%s: %s", path, strerror(errno));
+        return SJ_EXIT_USAGE;
+    }
+    const size_t bytes = (size_t)status.st_size;
+    char *memory = bytes > SELFMAG ? mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    if (memory != MAP_FAILED && memcmp(memory, ELFMAG, SELFMAG) == 0) {
+        count = print_from_memory(memory, bytes, path);
+        close(fd);
+    } else {
+        FILE *in = fdopen(fd, "r");
+        if (in != NULL)
+            count = print_reports(in, path);
+    }
+    if (memory != MAP_FAILED)
+        munmap(memory, bytes);
+    if (count > 0)
+        return SJ_EXIT_GOOD;
+    sj__message("%s: holds no report", path);
+    return NO_REPORT;
+}
+
+int sj__command_report(int argc, char **argv)
+{
+    static const struct option options[] = { { "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 } };
+    const int option = getopt_long(argc, argv, "h", options, NULL);
+    if (option != -1 || optind == argc) {
+        fputs("usage: scrubjay report FILE...\n\n"
+              "Reads reports from files that report=json:PATH wrote, or from core files, and names the\n"
+              "functions and lines of their frames. systemd keeps cores to itself: `coredumpctl dump -o core PID`.\n"
+              "Exit status: 0 printed, 1 a file holds no report, 2 it cannot be read.\n",
+              option == 'h' ? stdout : stderr);
+        return option == 'h' ? SJ_EXIT_GOOD : SJ_EXIT_USAGE;
+    }
+    int status = SJ_EXIT_GOOD;
+    for (int i = optind; i < argc; i++) {
+        const int answer = print_file(argv[i]);
+        status = answer > status ? answer : status;
+    }
+    return status;
+}
