@@ -194,6 +194,7 @@ static void print_reports_page(void)
          "Members without a value are left out, and more may be added.\n"
          "Addresses and offsets are strings \\(dq0x...\\(dq; a byte that is not ASCII stands as \\eu00XX.\n"
          ".TP\n.B scrubjay_report\nthe version of this form: 1\n"
+         ".TP\n.B action\naborted, or refused with onerror=report\n"
          ".TP\n.B id, number, title, line\nwhich report; the line as it is written to the standard error\n"
          ".TP\n.B pointer, block, offset_bytes, size_bytes, given_bytes, expected_bytes, function, caller, note\nas "
          "above\n"

@@ -88,25 +88,25 @@ void sj__judge_report(const struct sj_judgement *judgement, const void *pointer,
 {
     struct sj_report_facts facts = facts_of(judgement, pointer, asker);
     switch (judgement->verdict) {
-    case SJ_IS_FREED: sj__report_misuse(freeing ? SJ_DOUBLE_FREE : SJ_USE_AFTER_FREE, &facts);
-    case SJ_IS_INTERIOR: sj__report_misuse(SJ_INTERIOR_POINTER, &facts);
-    case SJ_IS_UNTOUCHED: sj__report_misuse(SJ_NEVER_ALLOCATED, &facts);
+    case SJ_IS_FREED: sj__report_refusable(freeing ? SJ_DOUBLE_FREE : SJ_USE_AFTER_FREE, &facts); return;
+    case SJ_IS_INTERIOR: sj__report_refusable(SJ_INTERIOR_POINTER, &facts); return;
+    case SJ_IS_UNTOUCHED: sj__report_refusable(SJ_NEVER_ALLOCATED, &facts); return;
     case SJ_IS_FOREIGN:
-        if (sj__sealed.settings.foreign == SJ_FOREIGN_IGNORE)
-            return;
-        sj__report_misuse(SJ_FOREIGN_POINTER, &facts);
+        if (sj__sealed.settings.foreign != SJ_FOREIGN_IGNORE)
+            sj__report_refusable(SJ_FOREIGN_POINTER, &facts);
+        return;
     case SJ_IS_LIVE: break;
     }
     facts.note = "a valid block was judged invalid: its state changed meanwhile";
     sj__report_misuse(SJ_METADATA_CORRUPTION, &facts);
 }
 
-_Noreturn void sj__judge_report_double_free(const struct sj_judgement *judgement, const void *pointer,
-                                            struct sj_asker asker, const char *note)
+void sj__judge_report_double_free(const struct sj_judgement *judgement, const void *pointer, struct sj_asker asker,
+                                  const char *note)
 {
     struct sj_report_facts facts = facts_of(judgement, pointer, asker);
     facts.note = note;
-    sj__report_misuse(SJ_DOUBLE_FREE, &facts);
+    sj__report_refusable(SJ_DOUBLE_FREE, &facts);
 }
 
 void sj__judge_size(const struct sj_judgement *judgement, size_t size_bytes, size_t alignment, struct sj_asker asker)
@@ -114,14 +114,15 @@ void sj__judge_size(const struct sj_judgement *judgement, size_t size_bytes, siz
     struct sj_report_facts facts = facts_of(judgement, judgement->block, asker);
     if (!sj_is_power_of_two(alignment) || ((uintptr_t)judgement->block & (alignment - 1)) != 0) {
         facts.given_bytes = alignment;
-        sj__report_misuse(SJ_ALIGNMENT_MISMATCH, &facts);
+        sj__report_refusable(SJ_ALIGNMENT_MISMATCH, &facts);
+        return;
     }
     facts.given_bytes = size_bytes;
     if (judgement->large != NULL) {
         const struct sj_large *large = judgement->large;
         facts.expected_bytes = large->requested_bytes;
         if (size_bytes < large->requested_bytes || size_bytes > large->usable_bytes)
-            sj__report_misuse(SJ_SIZE_MISMATCH, &facts);
+            sj__report_refusable(SJ_SIZE_MISMATCH, &facts);
         return;
     }
     unsigned class_index = judgement->slab->class_index;
@@ -130,6 +131,6 @@ void sj__judge_size(const struct sj_judgement *judgement, size_t size_bytes, siz
                        : sj__class_of_aligned(size_bytes, alignment) == class_index && size_bytes != 0;
     if (!matches) {
         facts.expected_bytes = judgement->usable_bytes;
-        sj__report_misuse(SJ_SIZE_MISMATCH, &facts);
+        sj__report_refusable(SJ_SIZE_MISMATCH, &facts);
     }
 }

@@ -41,15 +41,17 @@ struct sj_asker {
     const void *caller;
 };
 
-/* Reports a pointer whose verdict is not SJ_IS_LIVE. Returns only if it is foreign and the settings say to ignore that.
+/* Reports a pointer whose verdict is not SJ_IS_LIVE. Returns only if the call is to be refused: by onerror=report, or it is
+ * foreign and the settings say to ignore that.
  * `freeing`: the program wanted to free it; else to use it. */
 void sj__judge_report(const struct sj_judgement *judgement, const void *pointer, struct sj_asker asker, bool freeing);
 
-/* Reports a second free that was found by the bitmaps. */
-_Noreturn void sj__judge_report_double_free(const struct sj_judgement *judgement, const void *pointer,
-                                            struct sj_asker asker, const char *note);
+/* Reports a second free that was found by the bitmaps. Returns if it is to be refused. */
+void sj__judge_report_double_free(const struct sj_judgement *judgement, const void *pointer, struct sj_asker asker,
+                                  const char *note);
 
-/* Checks that a block was allocated with this size and alignment (1: none stated), and reports if not. */
+/* Checks that a block was allocated with this size and alignment (1: none stated), and reports if not. Returns if the block may
+ * be freed: always under onerror=report. */
 void sj__judge_size(const struct sj_judgement *judgement, size_t size_bytes, size_t alignment, struct sj_asker asker);
 
 #endif

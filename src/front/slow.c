@@ -108,8 +108,14 @@ static struct sj_heap *ready_heap(unsigned class_index, struct sj_asker asker)
 _Noreturn static void report_raced(const struct sj_bin *bin, uint64_t bit, struct sj_asker asker)
 {
     const void *block = sj_bin_slot(bin, bit);
-    struct sj_judgement judgement = { .block = block, .usable_bytes = bin->slot_bytes };
-    sj__judge_report_double_free(&judgement, block, asker, "found at hand-out: two threads freed it at the same time");
+    sj__report_misuse(SJ_DOUBLE_FREE, &(struct sj_report_facts){
+                                          .pointer = block,
+                                          .block = block,
+                                          .function = asker.function,
+                                          .caller = asker.caller,
+                                          .size_bytes = bin->slot_bytes,
+                                          .note = "found at hand-out: two threads freed it at the same time",
+                                      });
 }
 
 /* Hands out a slot of a bin that has one, with the checks of the fast path. A slot that is live already is dropped: a
@@ -194,7 +200,7 @@ void *sj__slow_aligned(size_t alignment, size_t size_bytes)
 /* ---- Free ------------------------------------------------------------------------------------------------------- */
 
 /* A claim that came second: the slot is the first's, whatever the planes say by now. */
-_Noreturn static void report_queued(const void *block, const struct sj_slab *slab, struct sj_asker asker)
+static void report_queued(const void *block, const struct sj_slab *slab, struct sj_asker asker)
 {
     struct sj_judgement judgement = { .block = block, .usable_bytes = slab->slot_bytes };
     sj__judge_report_double_free(&judgement, block, asker, "the first free is still queued for the owner");
@@ -204,8 +210,8 @@ static void free_slot(const struct sj_judgement *judgement, void *block, struct 
 {
     switch (sj__remote_free(policy_in_force(), judgement->slab, judgement->slot_index)) {
     case SJ_REMOTE_FREED: return;
-    case SJ_REMOTE_NOT_LIVE: sj__judge_report_double_free(judgement, block, asker, NULL);
-    case SJ_REMOTE_ALREADY_FREED: report_queued(block, judgement->slab, asker);
+    case SJ_REMOTE_NOT_LIVE: sj__judge_report_double_free(judgement, block, asker, NULL); return;
+    case SJ_REMOTE_ALREADY_FREED: report_queued(block, judgement->slab, asker); return;
     }
 }
 
@@ -235,7 +241,7 @@ static bool free_of_another_thread(void *block, struct sj_asker asker)
     enum sj_remote_outcome outcome = sj__remote_free(policy_in_force(), slab, (unsigned)slot);
     if (sj_unlikely(outcome == SJ_REMOTE_ALREADY_FREED))
         report_queued(block, slab, asker);
-    return outcome == SJ_REMOTE_FREED;
+    return outcome != SJ_REMOTE_NOT_LIVE;
 }
 
 static void free_judged_block(void *block, struct sj_asker asker)
@@ -341,7 +347,7 @@ void *sj__slow_realloc(void *block, size_t size_bytes)
     struct sj_judgement judgement = sj__judge(block);
     if (sj_unlikely(judgement.verdict != SJ_IS_LIVE)) {
         sj__judge_report(&judgement, block, asker, false);
-        errno = ENOMEM; /* a foreign pointer, ignored by option: it can't be resized */
+        errno = ENOMEM; /* refused, or foreign and ignored by option: it can't be resized */
         return NULL;
     }
     if (size_bytes == 0) { /* as glibc: the block is freed and NULL is the answer */
@@ -367,7 +373,9 @@ size_t sj__slow_usable_size(void *block)
     if (block == NULL)
         return 0;
     struct sj_judgement judgement = sj__judge(block);
-    if (judgement.verdict != SJ_IS_LIVE)
+    if (judgement.verdict != SJ_IS_LIVE) {
         sj__judge_report(&judgement, block, asker, false);
+        return 0;
+    }
     return judgement.usable_bytes;
 }

@@ -271,6 +271,7 @@ __attribute__((destructor)) static void finish_at_exit(void)
     if (sj_load_acquire_u32(&started) == 0 || sj__sealed.settings.disable)
         return;
     sj__adopt_check_at_exit();
+    sj__report_summarize();
     sj__summary_at_exit();
     sj__record_at_exit();
 }

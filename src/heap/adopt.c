@@ -119,6 +119,7 @@ static void on_thread_exit(void *argument)
 bool sj__heaps_start(const struct sj_settings *settings)
 {
     settings_in_force = settings;
+    sj__remote_claims_first = settings->onerror == SJ_ONERROR_REPORT;
     shared_heap = heap_new();
     (void)sj__thread_on_exit(on_thread_exit);
     return shared_heap != NULL;

@@ -8,6 +8,8 @@
 #include "report/report.h"
 #include "span/scrub.h"
 
+bool sj__remote_claims_first;
+
 /* Puts a slab whose `queued` flag we have just set into its owner's queue. */
 static void push_to_owner(struct sj_slab *slab)
 {
@@ -52,7 +54,7 @@ enum sj_remote_outcome sj__remote_free(const struct sj_policy *policy, struct sj
 
     if ((sj_word_read_acquire(&word->live) & bit) == 0) /* pairs with the publication of the pointer by the program */
         return SJ_REMOTE_NOT_LIVE;
-    if (sj_scrubs_at_free(policy, slab->slot_bytes) && slab->class_index != SJ_CLASS_ZERO)
+    if (sj_scrubs_at_free(policy, slab->slot_bytes) && slab->class_index != SJ_CLASS_ZERO && !sj__remote_claims_first)
         sj_scrub_slot(slab->base + (size_t)slot_index * slab->slot_bytes, slab->slot_bytes);
     /* Release: the scrub above is done when the owner sees the bit. Acquire: pairs with the fold's clearing. */
     if ((sj_fetch_or_acq_rel_u64(&slab->remote->bits[word_index], bit) & bit) != 0)
@@ -75,6 +77,15 @@ _Noreturn static void report_raced(const struct sj_slab *slab, unsigned word_ind
                                       });
 }
 
+/* What was claimed without being scrubbed. */
+static void scrub_claimed(const struct sj_slab *slab, unsigned word_index, uint64_t claimed)
+{
+    for (; claimed != 0; claimed &= claimed - 1) {
+        size_t slot_index = (size_t)word_index * SJ_WORD_BITS + sj_lowest_bit(claimed);
+        sj_scrub_slot(slab->base + slot_index * slab->slot_bytes, slab->slot_bytes);
+    }
+}
+
 static void fold_word(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab, unsigned word_index)
 {
     uint64_t freed = sj_load_acquire_u64(&slab->remote->bits[word_index]); /* pairs with the claim */
@@ -85,8 +96,11 @@ static void fold_word(const struct sj_policy *policy, struct sj_heap *heap, stru
     if (sj_unlikely(stray != 0))
         report_raced(slab, word_index, stray);
     sj_word_set(&word->freed, freed);
-    if (!sj_scrubs_at_free(policy, slab->slot_bytes) && slab->class_index != SJ_CLASS_ZERO)
+    bool scrubs_at_free = sj_scrubs_at_free(policy, slab->slot_bytes);
+    if (!scrubs_at_free && slab->class_index != SJ_CLASS_ZERO)
         sj_word_set(&word->dirty, freed);
+    if (sj_unlikely(sj__remote_claims_first) && scrubs_at_free && slab->class_index != SJ_CLASS_ZERO)
+        scrub_claimed(slab, word_index, freed);
     sj_word_clear(&word->live, freed);
     sj_word_set(&word->available, freed);
     (void)sj_fetch_and_acq_rel_u64(&slab->remote->bits[word_index], ~freed); /* last: pairs with the claim */

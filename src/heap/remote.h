@@ -25,9 +25,13 @@
 
 #include "heap/heap.h"
 
+/* onerror=report: a second free is refused, and must not have touched the slot before it has lost the claim. So the owner
+ * scrubs when it folds, not the freeing thread before it claims. Set once at the start. */
+extern bool sj__remote_claims_first;
+
 enum sj_remote_outcome { SJ_REMOTE_FREED, SJ_REMOTE_NOT_LIVE, SJ_REMOTE_ALREADY_FREED };
 
-/* Frees slot `slot_index` of a slab that the calling thread does not own; scrubs first if the policy says so. */
+/* Frees slot `slot_index` of a slab that the calling thread does not own; scrubs first if the policy says so, and nothing else does. */
 enum sj_remote_outcome sj__remote_free(const struct sj_policy *policy, struct sj_slab *slab, unsigned slot_index);
 
 /* Folds all queued remote frees of `heap` into its planes. Reports a raced double free. */

@@ -28,6 +28,8 @@ enum sj_copy { SJ_COPY_OFF, SJ_COPY_WRITE, SJ_COPY_BOTH };
 
 enum sj_foreign { SJ_FOREIGN_REPORT, SJ_FOREIGN_IGNORE };
 
+enum sj_onerror { SJ_ONERROR_ABORT, SJ_ONERROR_REPORT };
+
 enum sj_stats_form { SJ_STATS_OFF, SJ_STATS_TEXT, SJ_STATS_JSON };
 
 enum sj_thp { SJ_THP_NEVER, SJ_THP_SYSTEM };
@@ -65,6 +67,7 @@ struct sj_settings {
     uint8_t verbose; /* bool: print one banner line at start */
     uint8_t stats;   /* enum sj_stats_form: print a summary on fd 2 at exit */
     uint8_t foreign; /* enum sj_foreign: what to do with a pointer that is not ours */
+    uint8_t onerror; /* enum sj_onerror: what follows a misuse that can be refused */
     uint8_t thp;     /* enum sj_thp: transparent huge pages for the program's memory */
     uint8_t disable; /* bool: SCRUBJAY_DISABLE=1 and it may be obeyed */
     uint8_t tick;    /* bool: a thread of our own looks after the ages of free memory */

@@ -133,7 +133,8 @@ static void add_frames(struct sj_text *text, struct sj_frames frames)
 }
 
 const struct sj_document *sj__document_make(const struct sj_report_entry *entry, const struct sj_report_facts *facts,
-                                            const char *line, const char *program, struct sj_frames frames)
+                                            const char *line, const char *program, struct sj_frames frames,
+                                            bool refused)
 {
     char id[] = "SJ-000";
     struct sj_text text;
@@ -146,6 +147,7 @@ const struct sj_document *sj__document_make(const struct sj_report_entry *entry,
     add_string(&text, "id", id);
     add_number(&text, "number", entry->number);
     add_string(&text, "title", entry->title);
+    add_string(&text, "action", refused ? "refused" : "aborted");
     add_string(&text, "line", line);
     add_facts(&text, facts);
     add_process(&text, program);

@@ -20,8 +20,9 @@ struct sj_frames {
     size_t count;
 };
 
-/* Makes the document of a report; `line` is its first line. It stays where it is. */
+/* Makes the document of a report; `line` is its first line. `refused`: the process goes on. It stays where it is. */
 const struct sj_document *sj__document_make(const struct sj_report_entry *entry, const struct sj_report_facts *facts,
-                                            const char *line, const char *program, struct sj_frames frames);
+                                            const char *line, const char *program, struct sj_frames frames,
+                                            bool refused);
 
 #endif

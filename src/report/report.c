@@ -21,11 +21,21 @@
 #include "platform/process.h"
 #include "platform/stack.h"
 #include "platform/stop.h"
+#include "platform/thread.h"
 #include "report/document.h"
 #include "report/location.h"
+#include "report/refusals.h"
 #include "report/target.h"
 
-enum { LINE_BYTES = 640, WARNING_BYTES = 320, NAME_BYTES = 64, ERROR_FD = 2, FRAMES_MAX = 64, FRAMES_SHOWN = 24 };
+enum {
+    LINE_BYTES = 640,
+    WARNING_BYTES = 320,
+    NAME_BYTES = 64,
+    ERROR_FD = 2,
+    FRAMES_MAX = 64,
+    FRAMES_SHOWN = 24,
+    AWAIT_MS = 1000
+};
 
 enum error_file { ERROR_FILE_NOT_LOOKED_AT, ERROR_FILE_CLOSED, ERROR_FILE_KNOWN };
 
@@ -33,6 +43,10 @@ static enum error_file error_file;             /* written once, at start */
 static struct sj_file_identity error_identity; /* likewise; if ERROR_FILE_KNOWN */
 static char program[NAME_BYTES];               /* likewise; read then because it takes 4 KiB of stack */
 static struct sj_atomic_u64 reporter;          /* process id in the upper half, thread id in the lower; 0 nobody */
+static bool refuses;                           /* onerror=report */
+static struct sj_atomic_u64 refuser;           /* who reports a refusal, as `reporter`; 0 nobody */
+static struct sj_atomic_u64 unreported;        /* refused in a signal handler that interrupted a report */
+static struct sj_refusals refusals;            /* the refuser's */
 static char report_line[LINE_BYTES];           /* the reporter's */
 
 void sj__report_start(void)
@@ -44,6 +58,7 @@ void sj__report_start(void)
 void sj__report_configure(const struct sj_settings *settings)
 {
     sj__target_start(settings->report);
+    refuses = settings->onerror == SJ_ONERROR_REPORT;
 }
 
 /* Before the start nothing can have replaced the file. */
@@ -112,6 +127,38 @@ static void claim_report(void)
             sj__stop_process_now();
         if (other >> 32 == process)
             sj__stop_thread();
+    }
+}
+
+/* True if this thread may report a refusal now; it waits for other threads that do. False in a signal handler that has
+ * interrupted that. */
+static bool claim_refusal(void)
+{
+    const uint64_t process = sj__process_id();
+    const uint64_t self = process << 32 | sj__process_thread_id();
+    uint64_t other = 0;
+    while (!sj_compare_exchange_acq_rel_u64(&refuser, &other, self)) { /* pairs with the release of it */
+        if (other == self)
+            return false;
+        if (other >> 32 == process) {
+            if (sj__report_begun())
+                sj__stop_thread();
+            if (!sj__thread_sleep(1))
+                return false;
+            other = 0;
+        } /* else a child's parent had a thread that was reporting: the child has not, and takes its place */
+    }
+    return true;
+}
+
+/* A refusal uses the same buffers: lets another thread finish its own, but not for ever. */
+static void await_refusal(void)
+{
+    const uint64_t process = sj__process_id();
+    for (unsigned turn = 0; turn < AWAIT_MS; turn++) {
+        const uint64_t other = sj_load_acquire_u64(&refuser); /* pairs with its release */
+        if (other >> 32 != process || (uint32_t)other == sj__process_thread_id() || !sj__thread_sleep(1))
+            return;
     }
 }
 
@@ -240,16 +287,72 @@ static void write_document(const struct sj_document *document)
         write_words("scrubjay:   report not written to ", buffer);
 }
 
-SJ_COLD _Noreturn void sj__report_misuse(enum sj_report_id id, const struct sj_report_facts *facts)
+static void write_report(enum sj_report_id id, const struct sj_report_facts *facts, bool refused)
 {
     const struct sj_report_entry *entry = sj__report_entry(id);
-    claim_report();
     if (entry == NULL) /* can't be; the id is all that is lost */
         entry = sj__report_entry(SJ_METADATA_CORRUPTION);
     write_first_line(entry, facts);
     write_details(id, entry, facts);
+    if (refused)
+        write_words("scrubjay:   refused: ",
+                    "onerror=report lets the program run on; this call site is not reported again");
     const struct sj_frames frames = find_frames(facts->caller);
     write_frames(frames);
-    write_document(sj__document_make(entry, facts, first_line, program, frames));
+    write_document(sj__document_make(entry, facts, first_line, program, frames, refused));
+}
+
+SJ_COLD _Noreturn void sj__report_misuse(enum sj_report_id id, const struct sj_report_facts *facts)
+{
+    claim_report();
+    await_refusal();
+    write_report(id, facts, false);
     sj__stop_process();
+}
+
+/* ---- Refusals ---------------------------------------------------------------------------------------------------- */
+
+SJ_COLD void sj__report_refusable(enum sj_report_id id, const struct sj_report_facts *facts)
+{
+    if (!refuses)
+        sj__report_misuse(id, facts);
+    if (!claim_refusal()) {
+        (void)sj_fetch_add_relaxed_u64(&unreported, 1);
+        return;
+    }
+    if (sj__refusals_count(&refusals, id, facts->caller))
+        write_report(id, facts, true);
+    sj_store_release_u64(&refuser, 0); /* pairs with the exchange in claim_refusal */
+}
+
+static void write_refusal(const struct sj_refusal *site)
+{
+    struct sj_text line;
+    start_line(&line, "scrubjay:   SJ-");
+    sj__format_decimal_padded(&line, site->id, 3);
+    sj__format_char(&line, ' ');
+    sj__format_string(&line, sj__report_entry(site->id)->title);
+    add_size(&line, " times=", site->count);
+    add_address(&line, " caller=", site->caller);
+    sj__format_string(&line, " = ");
+    sj__location_format_code(&line, site->caller);
+    write_line(&line);
+}
+
+void sj__report_summarize(void)
+{
+    uint64_t count = refusals.beyond + sj_load_relaxed_u64(&unreported);
+    if ((refusals.used == 0 && count == 0) || !claim_refusal())
+        return;
+    for (size_t i = 0; i < refusals.used; i++)
+        count += refusals.sites[i].count;
+    struct sj_text line;
+    start_line(&line, "scrubjay: refused");
+    add_size(&line, " misuses=", count);
+    add_size(&line, " sites=", refusals.used);
+    add_size(&line, " unreported=", refusals.beyond + sj_load_relaxed_u64(&unreported));
+    write_line(&line);
+    for (size_t i = 0; i < refusals.used; i++)
+        write_refusal(&refusals.sites[i]);
+    sj_store_release_u64(&refuser, 0); /* pairs with the exchange in claim_refusal */
 }

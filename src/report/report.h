@@ -34,7 +34,14 @@ struct sj_report_facts {
 /* Ends the process with a report. Async-signal-safe. */
 _Noreturn void sj__report_misuse(enum sj_report_id id, const struct sj_report_facts *facts);
 
-/* True once a report has begun. Async-signal-safe. */
+/* Reports a misuse that can be refused. Ends the process too, unless onerror=report: then it reports a call site once and
+ * returns, and the caller must not do what it was asked for. Async-signal-safe. */
+void sj__report_refusable(enum sj_report_id id, const struct sj_report_facts *facts);
+
+/* What was refused, in lines on fd 2; nothing if nothing was. */
+void sj__report_summarize(void);
+
+/* True once a report has begun that ends the process. Async-signal-safe. */
 bool sj__report_begun(void);
 
 /* Remembers which file fd 2 is, so that no report is ever written into another one. Called once at start. */
