@@ -22,8 +22,8 @@ enum { SECONDS = 10, OVERLAP_BLOCKS = 2048, WORK_BLOCKS = 128, WORK_STEPS = 2000
 
 static volatile uint32_t *stage;
 
-static const struct attack *const tables[] = { attack_frees, attack_forgeries, attack_writes,
-                                               attack_reads, attack_copies,    attack_mismatches };
+static const struct attack *const tables[] = { attack_frees, attack_chains, attack_forgeries, attack_writes,
+                                               attack_reads, attack_copies, attack_mismatches };
 
 const struct attack *attack_at(size_t index)
 {

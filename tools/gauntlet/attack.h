@@ -39,6 +39,7 @@ struct attack {
 /* The tables; each ends with an attack without a name. */
 extern const struct attack attack_frees[];
 extern const struct attack attack_forgeries[];
+extern const struct attack attack_chains[];
 extern const struct attack attack_writes[];
 extern const struct attack attack_reads[];
 extern const struct attack attack_copies[];

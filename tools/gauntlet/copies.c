@@ -14,12 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 enum { SOURCE_BYTES = 512, CROWD = 64, VICTIM = 30, BYTES = 40, SECRET_BYTE = 0xC3 };
 
-enum function { MEMCPY, MEMMOVE, MEMSET, STRCPY, STRCAT, STRNCPY, SPRINTF, SNPRINTF };
+enum function { MEMCPY, MEMMOVE, MEMSET, STRCPY, STPCPY, STRCAT, STRNCPY, STRNCAT, SPRINTF, SNPRINTF, WMEMCPY };
 
-static char source[SOURCE_BYTES];
+static _Alignas(16) char source[SOURCE_BYTES];
 
 static void copy(enum function function, char *to, size_t bytes)
 {
@@ -29,6 +30,12 @@ static void copy(enum function function, char *to, size_t bytes)
     case MEMMOVE: memmove(to, source, bytes); break;
     case MEMSET: memset(to, 'A', bytes); break;
     case STRCPY: strcpy(to, text); break;
+    case STPCPY: (void)stpcpy(to, text); break;
+    case STRNCAT:
+        to[0] = '\0';
+        strncat(to, text, bytes);
+        break;
+    case WMEMCPY: wmemcpy((wchar_t *)(void *)to, (const wchar_t *)(const void *)source, bytes / sizeof(wchar_t)); break;
     case STRCAT:
         to[0] = '\0';
         strcat(to, text);
@@ -97,10 +104,13 @@ const struct attack attack_copies[] = {
     { "copy", "memmove", "memmove 64 bytes more", overflow, MEMMOVE },
     { "copy", "memset", "memset 64 bytes more", overflow, MEMSET },
     { "copy", "strcpy", "strcpy of a string too long", overflow, STRCPY },
+    { "copy", "stpcpy", "stpcpy of a string too long", overflow, STPCPY },
     { "copy", "strcat", "strcat of a string too long", overflow, STRCAT },
     { "copy", "strncpy", "strncpy with a bound too large", overflow, STRNCPY },
+    { "copy", "strncat", "strncat with a bound too large", overflow, STRNCAT },
     { "copy", "sprintf", "sprintf of a text too long", overflow, SPRINTF },
     { "copy", "snprintf", "snprintf with a bound too large", overflow, SNPRINTF },
+    { "copy", "wmemcpy", "wmemcpy 64 bytes more", overflow, WMEMCPY },
     { "copy", "memset of a freed block", "memset a block freed 16 allocations ago", into_freed, 48 },
     { "copy", "reading too much", "memcpy out of a block, 200 bytes more than it has", overread, 64 },
     { NULL, NULL, NULL, NULL, 0 },

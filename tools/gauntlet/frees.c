@@ -161,6 +161,29 @@ static enum attack_result raced(bool misuse, size_t size)
     return judged(size, NULL, 0);
 }
 
+static void *realloc_at_barrier(void *block)
+{
+    (void)pthread_barrier_wait(&barrier);
+    return realloc(block, 2000);
+}
+
+/* One thread frees what another makes larger, 200 times over. */
+static enum attack_result raced_realloc(bool misuse, size_t size)
+{
+    (void)pthread_barrier_init(&barrier, NULL, BARRIER_SIDES);
+    attack_arm();
+    for (int i = 0; i < 200; i++) {
+        pthread_t thread;
+        char *block = attack_new(size), *other = misuse ? block : attack_new(size);
+        if (pthread_create(&thread, NULL, realloc_at_barrier, block) != 0)
+            return ATTACK_UNABLE;
+        (void)free_at_barrier(other);
+        (void)pthread_join(thread, NULL);
+    }
+    attack_past();
+    return judged(size, NULL, 0);
+}
+
 /* ---- What is no block's start ----------------------------------------------------------------------------------- */
 
 static enum attack_result interior(bool misuse, size_t parameter)
@@ -203,6 +226,22 @@ static enum attack_result of_number(bool misuse, size_t number)
 {
     free_if(misuse, (void *)(uintptr_t)number);
     return judged(48, (void *)(uintptr_t)number, 16);
+}
+
+static enum attack_result of_code(bool misuse, size_t size)
+{
+    char *code = attack_hide((void *)(uintptr_t)free_if);
+    free_if(misuse, code);
+    return judged(size, code, size);
+}
+
+static enum attack_result of_end(bool misuse, size_t size)
+{
+    char *block = attack_new(size);
+    const size_t bytes = malloc_usable_size(block);
+    memset(block, 0, bytes);
+    free_if(misuse, attack_offset(block, (ptrdiff_t)bytes));
+    return judged(size, block, bytes);
 }
 
 static enum attack_result realloc_freed(bool misuse, size_t size)
@@ -248,6 +287,8 @@ const struct attack attack_frees[] = {
     { "double free", "two other threads, large", "the same with 300,000 bytes", remote_twice, 300000 },
     { "double free", "what realloc moved", "realloc moves a, free the old a", of_moved, 48 },
     { "double free", "raced", "two threads free a at the same moment", raced, 48 },
+    { "double free", "raced, large", "the same with 300,000 bytes", raced, 300000 },
+    { "double free", "raced with realloc", "a thread frees a while another makes it larger", raced_realloc, 48 },
     { "wrong free", "inside a small block", "free a + 16", interior, INTERIOR(64, 16) },
     { "wrong free", "unaligned", "free a + 8", interior, INTERIOR(64, 8) },
     { "wrong free", "inside a middle block", "free a + 1024", interior, INTERIOR(2048, 1024) },
@@ -256,6 +297,8 @@ const struct attack attack_frees[] = {
     { "wrong free", "global", "free the address of a static array", of_global, 48 },
     { "wrong free", "a mapping of the program's", "free an address from mmap", of_mapping, 48 },
     { "wrong free", "a number", "free 0x4141414141414140", of_number, 0x4141414141414140 },
+    { "wrong free", "code", "free the address of a function", of_code, 48 },
+    { "wrong free", "the end of a block", "free a + its size", of_end, 48 },
     { "wrong free", "near NULL", "free the address 16", of_number, 16 },
     { "wrong realloc", "a freed block", "realloc a freed block", realloc_freed, 48 },
     { "wrong realloc", "inside a block", "realloc a + 16", realloc_interior, 64 },

@@ -76,6 +76,18 @@ static enum attack_result array_delete(bool misuse, size_t unused)
     return family("_Znam", misuse ? "_ZdlPv" : "_ZdaPv");
 }
 
+static enum attack_result new_free(bool misuse, size_t unused)
+{
+    (void)unused;
+    return family("_Znwm", misuse ? "free" : "_ZdlPv");
+}
+
+static enum attack_result malloc_array(bool misuse, size_t unused)
+{
+    (void)unused;
+    return family("malloc", misuse ? "_ZdaPv" : "free");
+}
+
 /* count * size wraps round: a block far smaller than its user thinks. */
 static enum attack_result wrapped_calloc(bool misuse, size_t count)
 {
@@ -106,6 +118,8 @@ const struct attack attack_mismatches[] = {
     { "mismatch", "delete, smaller", "delete an object of 2048 bytes as one of 256", smaller, 2048 },
     { "mismatch", "malloc and delete", "delete what malloc gave", malloc_delete, 0 },
     { "mismatch", "new[] and delete", "delete what new[] gave", array_delete, 0 },
+    { "mismatch", "new and free", "free what new gave", new_free, 0 },
+    { "mismatch", "malloc and delete[]", "delete[] what malloc gave", malloc_array, 0 },
     { "size", "calloc that wraps", "calloc of a product beyond the largest size", wrapped_calloc, 256 },
     { "size", "reallocarray that wraps", "reallocarray of such a product", wrapped_reallocarray, 256 },
     { "size", "malloc of nearly all", "malloc of the largest size less 8", huge, 8 },

@@ -10,9 +10,12 @@
  */
 #include "gauntlet/attack.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { SECRET_BYTE = 0xC3, ATTEMPTS = 512, LARGE_BYTES = 300000 };
 
@@ -36,6 +39,41 @@ static enum attack_result stale(bool misuse, size_t size)
     char *keep = attack_new(size), *block = attack_new(size);
     memset(block, SECRET_BYTE, size);
     free(block);
+    attack_arm();
+    const size_t secrets = misuse ? secrets_in(attack_hide(block), size) : 0;
+    attack_past();
+    (void)keep;
+    return found(secrets);
+}
+
+/* The kernel reads: write(2) from a freed block. */
+static enum attack_result stale_by_system_call(bool misuse, size_t size)
+{
+    static char copy[4096];
+    char *keep = attack_new(size), *block = attack_new(size);
+    const int file = memfd_create("attack", 0);
+    if (file < 0)
+        return ATTACK_UNABLE;
+    memset(block, SECRET_BYTE, size);
+    free(block);
+    attack_arm();
+    const ssize_t put = misuse ? pwrite(file, attack_hide(block), size, 0) : 0;
+    const bool refused = put < 0 && errno == EFAULT;
+    attack_past();
+    if (refused)
+        return ATTACK_REFUSED;
+    const ssize_t got = pread(file, copy, sizeof copy, 0);
+    (void)keep;
+    return found(got > 0 ? secrets_in(copy, (size_t)got) : 0);
+}
+
+/* Freed, and read when others have had time to write their secrets there. */
+static enum attack_result stale_after_reuse(bool misuse, size_t size)
+{
+    char *keep = attack_new(size), *block = attack_new(size);
+    free(block);
+    for (int i = 0; i < 16; i++)
+        memset(attack_new(size), SECRET_BYTE, size);
     attack_arm();
     const size_t secrets = misuse ? secrets_in(attack_hide(block), size) : 0;
     attack_past();
@@ -99,6 +137,9 @@ const struct attack attack_reads[] = {
     { "stale read", "small", "read a freed block of 48", stale, 48 },
     { "stale read", "middle", "read a freed block of 2000", stale, 2000 },
     { "stale read", "large", "read a freed block of 300,000", stale, LARGE_BYTES },
+    { "stale read", "large, by write(2)", "write(2) from a freed block of 300,000", stale_by_system_call, LARGE_BYTES },
+    { "stale read", "after reuse, small", "free 48 bytes, have 16 blocks made, read", stale_after_reuse, 48 },
+    { "stale read", "after reuse, middle", "free 2000 bytes, have 16 blocks made, read", stale_after_reuse, 2000 },
     { "uninitialised read", "small", "look for old bytes in new blocks of 48", uninitialised, 48 },
     { "uninitialised read", "middle", "look for old bytes in new blocks of 2000", uninitialised, 2000 },
     { "uninitialised read", "large", "look for old bytes in new blocks of 300,000", uninitialised, LARGE_BYTES },

@@ -59,6 +59,12 @@ static enum attack_result one_byte(bool misuse, size_t size)
     return overrun(misuse, (size_t)end, end, end + 1);
 }
 
+/* Behind what was asked for, within what was given: nobody else's, but a bug. */
+static enum attack_result one_byte_of_slack(bool misuse, size_t size)
+{
+    return overrun(misuse, size, (ptrdiff_t)size, (ptrdiff_t)size + 1);
+}
+
 static enum attack_result small_overflow(bool misuse, size_t size)
 {
     const ptrdiff_t end = usable(size);
@@ -75,6 +81,11 @@ static enum attack_result endless_overflow(bool misuse, size_t size)
 {
     const ptrdiff_t end = usable(size);
     return overrun(misuse, (size_t)end, end, end + (2 << 20));
+}
+
+static enum attack_result endless_underflow(bool misuse, size_t size)
+{
+    return overrun(misuse, (size_t)usable(size), -1, -(2 << 20));
 }
 
 static enum attack_result large_overflow(bool misuse, size_t size)
@@ -170,9 +181,33 @@ static enum attack_result after_reuse(bool misuse, size_t size)
     return harm ? ATTACK_HARM : ATTACK_HARMLESS;
 }
 
+/* Many small blocks are freed and larger ones made: does one of these lie where a stale pointer leads? */
+static enum attack_result into_another_size(bool misuse, size_t size)
+{
+    enum { STALE = 4096, FRESH = 1024, FRESH_BYTES = 400 };
+    static char *stale[STALE], *fresh[FRESH];
+    for (int i = 0; i < STALE; i++)
+        stale[i] = attack_new(size);
+    for (int i = 0; i < STALE; i++)
+        free(stale[i]);
+    for (int i = 0; i < FRESH; i++)
+        memset(fresh[i] = attack_new(FRESH_BYTES), 7, FRESH_BYTES);
+    attack_arm();
+    for (int i = 0; i < STALE && misuse; i++)
+        store(attack_hide(stale[i]), 0, 16);
+    attack_past();
+    bool harm = false;
+    for (int i = 0; i < FRESH; i++)
+        for (size_t at = 0; at < FRESH_BYTES; at++)
+            harm = harm || fresh[i][at] != 7;
+    return harm ? ATTACK_HARM : ATTACK_HARMLESS;
+}
+
 const struct attack attack_writes[] = {
     { "overflow", "one byte, small", "one byte behind a block of 40", one_byte, 40 },
     { "overflow", "one byte, middle", "one byte behind a block of 2000", one_byte, 2000 },
+    { "overflow", "one byte of slack, small", "one byte behind the 41 asked for", one_byte_of_slack, 41 },
+    { "overflow", "one byte of slack, middle", "one byte behind the 1901 asked for", one_byte_of_slack, 1901 },
     { "overflow", "64 bytes, small", "64 bytes behind a block of 40", small_overflow, 40 },
     { "overflow", "64 bytes, middle", "64 bytes behind a block of 2000", small_overflow, 2000 },
     { "overflow", "endless, small", "on and on behind a block of 40", endless_overflow, 40 },
@@ -180,6 +215,7 @@ const struct attack attack_writes[] = {
     { "overflow", "large, by read(2)", "read(2) writes 8 KiB behind a block of 300,000", by_system_call, LARGE_BYTES },
     { "underflow", "64 bytes, small", "64 bytes before a block of 40", small_underflow, 40 },
     { "underflow", "64 bytes, middle", "64 bytes before a block of 2000", small_underflow, 2000 },
+    { "underflow", "endless, small", "on and on before a block of 40", endless_underflow, 40 },
     { "underflow", "large", "8 KiB before a block of 300,000", large_underflow, LARGE_BYTES },
     { "zero size", "one byte", "write to malloc(0)", zero_size, 1 },
     { "zero size", "64 bytes", "write 64 bytes to malloc(0)", zero_size, 64 },
@@ -189,5 +225,7 @@ const struct attack attack_writes[] = {
     { "write after reuse", "small", "free 48 bytes, have 16 blocks made, write", after_reuse, 48 },
     { "write after reuse", "middle", "free 2000 bytes, have 16 blocks made, write", after_reuse, 2000 },
     { "write after reuse", "large", "free 300,000 bytes, have 4 blocks made, write", after_reuse, LARGE_BYTES },
+    { "write after reuse", "of another size", "free 4096 blocks of 48, have 1024 of 400 made, write", into_another_size,
+      48 },
     { NULL, NULL, NULL, NULL, 0 },
 };
