@@ -157,12 +157,12 @@ stop()
     wait "$pid"
 }
 
-# A port on loopback that nobody listens on now.
+# A port on loopback that nobody listens on now, below those that the kernel gives to clients.
 free_port()
 {
     local port
     while :; do
-        port=$((20000 + RANDOM % 20000))
+        port=$((10000 + RANDOM % 20000))
         (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { echo "$port"; return; }
     done
 }
