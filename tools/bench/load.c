@@ -7,6 +7,7 @@
 #include "bench/load.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@
 
 enum { LOAD_FORMAT = 2 };
 
+#define LOAD_INTEGER_MAX 9007199254740992.0 /* 2^53: every whole number up to it is a double */
+
 static char *load_copy(const char *text)
 {
     return bench_copy(text, strlen(text));
@@ -28,10 +31,17 @@ static const char *load_text(const struct json_t *line, const char *name)
     return bench_json_text(line, name, "n/a");
 }
 
+/* Numbers of a file that is not trusted: what an integer can't be is taken as missing. */
 static size_t load_size(const struct json_t *line, const char *name)
 {
     double number = bench_json_number(line, name, 0);
-    return number > 0 ? (size_t)number : 0;
+    return number > 0 && number <= LOAD_INTEGER_MAX ? (size_t)number : 0;
+}
+
+static int load_int(const struct json_t *line, const char *name, int missing)
+{
+    double number = bench_json_number(line, name, missing);
+    return number >= INT_MIN && number <= INT_MAX ? (int)number : missing;
 }
 
 static char *load_path(const char *file)
@@ -74,7 +84,7 @@ static void load_session(struct bench_loaded *loaded, const struct json_t *line)
     struct bench_options *options = &loaded->options;
     options->command = load_copy(load_text(line, "command"));
     options->folder = load_copy(bench_json_text(line, "folder", ""));
-    options->seed = (uint64_t)bench_json_number(line, "seed", 0);
+    options->seed = load_size(line, "seed");
     options->confidence = bench_json_number(line, "confidence", 0.95);
     options->delta_time = bench_json_number(line, "delta_time", 0.01);
     options->delta_memory = bench_json_number(line, "delta_memory", 0.02);
@@ -140,7 +150,7 @@ static void load_run(struct bench_run *run, const struct json_t *line)
     run->major_faults = load_size(line, "major_faults");
     run->voluntary_switches = load_size(line, "voluntary_switches");
     run->involuntary_switches = load_size(line, "involuntary_switches");
-    run->wait_status = (int)bench_json_number(line, "wait_status", 0);
+    run->wait_status = load_int(line, "wait_status", 0);
     run->output.hash = load_hash(line, "stdout_hash");
     run->output.bytes = load_size(line, "stdout_bytes");
     run->errors.hash = load_hash(line, "stderr_hash");
@@ -163,7 +173,7 @@ static void load_row(struct bench_loaded *loaded, const struct json_t *line)
     row->half = (unsigned)load_size(line, "half") & 1U;
     row->position = load_size(line, "position");
     row->flagged = bench_json_true(line, "flagged");
-    row->cpu = (int)bench_json_number(line, "cpu", -1);
+    row->cpu = load_int(line, "cpu", -1);
     row->padding_bytes = load_size(line, "padding_bytes");
     row->started_seconds = bench_json_number(line, "started_s", 0);
     row->pressure_percent = bench_json_number(line, "pressure_percent", -1);

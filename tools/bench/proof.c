@@ -72,8 +72,9 @@ bool bench_proof_reset(const char *path)
 static void proof_add(struct bench_proof *proof, const struct sj_record *record, struct sj_stats *counters)
 {
     if (proof->started + proof->ended == 0) {
-        memcpy(proof->build_id, record->build_id, sizeof proof->build_id);
-        memcpy(proof->options, record->options, sizeof proof->options);
+        /* Anything may have written the file: the texts get an end. */
+        memcpy(proof->build_id, record->build_id, sizeof proof->build_id - 1);
+        memcpy(proof->options, record->options, sizeof proof->options - 1);
     }
     if (record->moment == SJ_RECORD_STARTED) {
         proof->started++;
