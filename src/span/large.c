@@ -416,9 +416,11 @@ static void cut(const struct sj_policy *policy, struct sj_large *large, size_t u
     size_t surplus = large->first_granule + large->granules - kept_end;
     if (surplus == 0)
         return;
-    /* As in content_after_free; if refused they stay with the block. */
-    if (large->moved && !sj__window_renew(sj_window_address(kept_end), surplus << SJ_GRANULE_SHIFT))
+    /* As in content_after_free; if refused they are lost: unmapped, maybe, so neither the block's nor anybody's. */
+    if (large->moved && !sj__window_renew(sj_window_address(kept_end), surplus << SJ_GRANULE_SHIFT)) {
+        large->granules -= surplus;
         return;
+    }
     enum sj_run_content unreleased = large->slack_dirty ? SJ_RUN_DIRTY : SJ_RUN_ZERO;
     trim(large, large->first_granule, kept_end, released ? SJ_RUN_EMPTY : unreleased);
 }

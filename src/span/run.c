@@ -538,6 +538,25 @@ static bool take_aged_locked(uint64_t before_ms, size_t bytes, struct run *taken
     return true;
 }
 
+/* Ends what take_aged_locked began. What the kernel refused to take and owes is scrubbed by us, without the lock: whoever has
+ * locked the memory wants it to stay, not its contents. Then it is as if freed just now: others have their turn first. */
+static void put_aged_locked(struct run *run, bool released)
+{
+    uint32_t content = released ? SJ_RUN_EMPTY : run->content;
+    if (content == SJ_RUN_OWING) {
+        sj__unlock(&runs_lock);
+        sj__scrub_bytes(sj_window_address(run->first_granule), run->granules << SJ_GRANULE_SHIFT);
+        sj__lock(&runs_lock);
+        content = SJ_RUN_ZERO;
+    }
+    struct run *put = insert_joined(run->first_granule, run->granules, (enum sj_run_content)content, run->fresh, 0);
+    note_paid(run->owed_bytes, released ? &bytes_of.paid_kernel : &bytes_of.paid_reuse);
+    if (!released && put != NULL) {
+        age_unlink(put);
+        age_link(put, sj__clock_ms());
+    }
+}
+
 uint64_t sj__run_release_aged(uint64_t before_ms, size_t *budget_bytes)
 {
     struct run run;
@@ -548,17 +567,10 @@ uint64_t sj__run_release_aged(uint64_t before_ms, size_t *budget_bytes)
         sj__unlock(&runs_lock);
         refused = !empty_pages(run.first_granule, run.granules, SJ_RUN_EMPTY);
         sj__lock(&runs_lock);
-        struct run *put =
-            insert_joined(run.first_granule, run.granules, refused ? (enum sj_run_content)run.content : SJ_RUN_EMPTY,
-                          run.fresh, refused ? run.owed_bytes : 0);
+        put_aged_locked(&run, !refused);
         *budget_bytes -= bytes;
-        if (refused && put != NULL) { /* as if freed just now: others have their turn first */
-            age_unlink(put);
-            age_link(put, sj__clock_ms());
-        }
         if (refused)
             break;
-        note_paid(run.owed_bytes, &bytes_of.paid_kernel);
         bytes_of.released += bytes;
         bytes_of.books.aged_bytes += bytes;
         bytes_of.books.aged_calls++;

@@ -42,6 +42,7 @@ enum call { CALL_MAP, CALL_UNMAP, CALL_PROTECT, CALL_ADVISE, CALL_MOVE, CALL_KIN
 static unsigned refuse_one_in[CALL_KINDS]; /* 0: none */
 static int refused_advice;                 /* this advice is always refused; 0: none */
 static bool move_unmaps_first;             /* a refused move has unmapped its target already, as the kernel's may */
+static bool map_unmaps_first;              /* and so has a refused map over it */
 static bool old_kernel;                    /* knows no MREMAP_DONTUNMAP */
 static char *intruder;                     /* what somebody maps at the old place as soon as the pages have left it */
 static uint64_t source_state;
@@ -56,7 +57,11 @@ static bool refuses(enum call call)
 
 static void *source_map(void *address, size_t bytes, int protection, int flags)
 {
-    return refuses(CALL_MAP) ? MAP_FAILED : mmap(address, bytes, protection, flags, -1, 0);
+    if (!refuses(CALL_MAP))
+        return mmap(address, bytes, protection, flags, -1, 0);
+    if (map_unmaps_first)
+        (void)munmap(address, bytes);
+    return MAP_FAILED;
 }
 
 static int source_unmap(void *address, size_t bytes)
@@ -106,7 +111,7 @@ static void use_kernel(void)
 {
     memset(refuse_one_in, 0, sizeof refuse_one_in);
     refused_advice = 0;
-    move_unmaps_first = old_kernel = false;
+    move_unmaps_first = map_unmaps_first = old_kernel = false;
     sj__pages_set_source(NULL);
 }
 
@@ -554,6 +559,32 @@ static void span_large__leaves_no_hole_when_a_move_fails(void)
     }
 }
 
+/* What is cut off a block whose pages were moved is mapped anew; if that fails it is a hole, and nobody's. */
+static void span_large__keeps_no_hole_when_a_cut_cannot_be_renewed(void)
+{
+    struct wall wall;
+    char *block = make_walled(scrubbing, &wall);
+    REQUIRE(block != NULL);
+    block = sj__large_resize(scrubbing, record_of(block), 2 * MIB);
+    REQUIRE(block != NULL);
+    if (!record_of(block)->moved)
+        SKIP("it grew in place");
+    refuse_one_in[CALL_MAP] = 1;
+    map_unmaps_first = true;
+    use_source();
+    block = sj__large_resize(scrubbing, record_of(block), 100 * KIB);
+    use_kernel();
+    REQUIRE(block != NULL);
+    CHECK(holds(block, 100 * KIB, 1));
+    block = sj__large_resize(scrubbing, record_of(block), 2 * MIB);
+    REQUIRE(block != NULL);
+    CHECK(holds(block, 100 * KIB, 1));
+    CHECK(!touching_faults(block + MIB, true));
+    CHECK(!touching_faults(block + 2 * MIB - 1, true));
+    remove_wall(&wall);
+    free_block(scrubbing, block);
+}
+
 /* Blocks that grow in turn are in each other's way, so they must move. */
 static void grow_in_turn(const struct sj_policy *policy, size_t final_bytes)
 {
@@ -849,6 +880,7 @@ int main(int argc, char **argv)
     RUN(span_large__keeps_a_freed_block_for_the_next_of_its_size);
     RUN(span_large__late_second_free_leaves_the_records_next_block_alone);
     RUN(span_large__leaves_no_hole_when_a_move_fails);
+    RUN(span_large__keeps_no_hole_when_a_cut_cannot_be_renewed);
     RUN(span_large__growth_copies_nothing_where_pages_can_be_moved);
     RUN(span_large__growth_copies_few_bytes_a_byte_where_none_can_be_moved);
     RUN(span_large__lets_nobody_into_the_old_place_when_it_moves);

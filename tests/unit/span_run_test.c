@@ -374,6 +374,30 @@ static void span_run__keeps_what_it_cannot_give_back(void)
     give_all();
 }
 
+static void span_run__scrubs_what_owes_and_cannot_be_given_back(void)
+{
+    struct sj_run_bytes bytes;
+    take(8);
+    struct stretch stretch = stretches[stretch_count - 1];
+    remove_stretch(stretch_count - 1);
+    note_given(stretch.first, stretch.granules);
+    memset(sj_window_address(stretch.first), 1, stretch.granules << SJ_GRANULE_SHIFT);
+    give_owing(stretch.first, stretch.granules, stretch.granules << SJ_GRANULE_SHIFT);
+    CHECK(!reads_as_zero(&stretch));
+    refuse_advice_one_in = 1;
+    sj__pages_set_source(&source);
+    for (unsigned passes = 0; passes < 100; passes++) { /* each ends at the first refusal */
+        size_t budget_bytes = SIZE_MAX;
+        (void)sj__run_release_aged(SJ_NEVER_MS, &budget_bytes);
+    }
+    use_kernel();
+    sj__run_read_bytes(&bytes);
+    CHECK_EQ(bytes.owed, 0);
+    CHECK(reads_as_zero(&stretch)); /* free still, and held */
+    check_sums();
+    give_all();
+}
+
 static void span_run__holds_no_more_pages_than_allowed(void)
 {
     enum { BLOCKS = 64, BLOCK_GRANULES = 32 }; /* 128 MiB */
@@ -498,6 +522,7 @@ int main(int argc, char **argv)
     RUN(span_run__agrees_with_the_oracle_when_calls_are_refused_now_and_then);
     RUN(span_run__survives_refusal_from_each_call_on);
     RUN(span_run__keeps_what_it_cannot_give_back);
+    RUN(span_run__scrubs_what_owes_and_cannot_be_given_back);
     RUN(span_run__holds_no_more_pages_than_allowed);
     RUN(span_run__refuses_what_is_larger_than_the_window_can_be);
     RUN(span_run__grows_the_window_for_a_stretch_at_its_end);
