@@ -115,6 +115,7 @@ struct sj_stats {
     uint64_t metadata_bytes;       /* records, map and heaps */
     uint64_t heaps;                /* thread heaps ever made */
     uint64_t guards_refused;       /* guards that could not be made */
+    uint64_t traps_refused;        /* freed large blocks that could not be made inaccessible */
     uint64_t system_calls_refused; /* memory calls that the kernel refused */
     uint64_t weak_seeds;           /* seeds made without the kernel's generator */
     uint64_t realloc_moved_bytes;  /* large blocks that realloc enlarged elsewhere by moving their pages */

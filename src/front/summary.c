@@ -63,6 +63,7 @@ static void add_large(struct sj_stats *stats)
     stats->scrubbed_at_reuse += counts.reused_bytes;
     stats->scrubbed_by_kernel += counts.released_bytes;
     stats->guards_refused = counts.guards_refused;
+    stats->traps_refused = counts.traps_refused;
     stats->realloc_moved_bytes = counts.moved_bytes;
     stats->realloc_copied_bytes = counts.copied_bytes;
 }
@@ -295,6 +296,7 @@ static void write_summary(struct summary *summary)
     add_field(summary, "pick_millibits", stats.pick_millibits);
     begin_topic(summary, "dropped");
     add_field(summary, "guards_refused", stats.guards_refused);
+    add_field(summary, "traps_refused", stats.traps_refused);
     add_field(summary, "system_calls_refused", stats.system_calls_refused);
     add_field(summary, "weak_seeds", stats.weak_seeds);
     add_holding(summary, &stats);

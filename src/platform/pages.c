@@ -129,6 +129,7 @@ static struct sj_atomic_u64 pages_moves;
 static struct sj_atomic_u64 pages_refused;
 
 static struct sj_atomic_size pages_protected_guards; /* guards made by mprotect and not yet taken away */
+static struct sj_atomic_size pages_traps;            /* ranges trapped by mprotect, on the same budget */
 static struct sj_atomic_size pages_guard_budget;     /* how many there may be; 0 until first needed */
 
 /* Counts a call and passes its outcome on. */
@@ -312,7 +313,7 @@ static size_t pages_read_guard_budget(void)
     return budget / PAGES_GUARD_BUDGET_SHARE + 1;
 }
 
-static bool pages_take_from_budget(void)
+static bool pages_take_from_budget(struct sj_atomic_size *taken)
 {
     size_t budget = sj_load_relaxed_size(&pages_guard_budget);
 
@@ -320,9 +321,10 @@ static bool pages_take_from_budget(void)
         budget = pages_read_guard_budget();
         sj_store_relaxed_size(&pages_guard_budget, budget);
     }
-    if (sj_fetch_add_relaxed_size(&pages_protected_guards, 1) < budget)
+    (void)sj_fetch_add_relaxed_size(taken, 1);
+    if (sj_load_relaxed_size(&pages_protected_guards) + sj_load_relaxed_size(&pages_traps) <= budget)
         return true;
-    (void)sj_fetch_sub_relaxed_size(&pages_protected_guards, 1);
+    (void)sj_fetch_sub_relaxed_size(taken, 1);
     return false;
 }
 
@@ -338,7 +340,7 @@ static bool pages_guard_by_marker(void *address, size_t bytes)
 
 static bool pages_guard_by_protection(void *address, size_t bytes)
 {
-    if (!pages_take_from_budget())
+    if (!pages_take_from_budget(&pages_protected_guards))
         return false;
     (void)sj__pages_release(address, bytes);
     if (sj__pages_protect(address, bytes))
@@ -370,6 +372,33 @@ bool sj__pages_unguard(void *address, size_t bytes)
     if (sj_load_relaxed_size(&pages_protected_guards) > 0)
         (void)sj_fetch_sub_relaxed_size(&pages_protected_guards, 1);
     return true;
+}
+
+bool sj__pages_trap(void *address, size_t bytes, enum sj_trap how)
+{
+    if (how == SJ_TRAP_EMPTYING)
+        return pages_count(&pages_guards, pages_guard_by_marker(address, bytes));
+    if (!pages_take_from_budget(&pages_traps))
+        return false;
+    if (sj__pages_protect(address, bytes))
+        return true;
+    sj__pages_forget_trap();
+    return false;
+}
+
+bool sj__pages_untrap(void *address, size_t bytes, enum sj_trap how)
+{
+    if (how == SJ_TRAP_EMPTYING)
+        return pages_advise(address, bytes, PAGES_GUARD_REMOVE);
+    if (!sj__pages_unprotect(address, bytes))
+        return false;
+    sj__pages_forget_trap();
+    return true;
+}
+
+void sj__pages_forget_trap(void)
+{
+    (void)sj_fetch_sub_relaxed_size(&pages_traps, 1);
 }
 
 void sj__pages_forget_guards(size_t guards)

@@ -66,6 +66,18 @@ void sj__pages_no_huge(void *address, size_t bytes);
 bool sj__pages_guard(void *address, size_t bytes);
 bool sj__pages_unguard(void *address, size_t bytes);
 
+/* The two ways to make free memory inaccessible: by mprotect, so that its contents and pages stay; it costs up to two mappings,
+ * within the budget of guards. Or by guard markers, so that its pages are given back and it reads as zero afterwards. */
+enum sj_trap { SJ_TRAP_NONE, SJ_TRAP_KEEPING, SJ_TRAP_EMPTYING };
+
+/* False: refused, beyond the budget, or no markers in this kernel; the range is as it was, but EMPTYING may have discarded some
+ * of it. Any part of a range may be made accessible again, if EMPTYING. False from it: the range may still fault. */
+bool sj__pages_trap(void *address, size_t bytes, enum sj_trap how);
+bool sj__pages_untrap(void *address, size_t bytes, enum sj_trap how);
+
+/* To be called after a range that was trapped KEEPING was mapped over. */
+void sj__pages_forget_trap(void);
+
 /* To be called after a range with as many guards was mapped over: they are off the budget. */
 void sj__pages_forget_guards(size_t guards);
 

@@ -27,7 +27,8 @@ static struct sj_lock large_lock = SJ_LOCK_INIT(SJ_RANK_LARGE);
 static struct sj_large *record_pool;
 
 static struct sj_atomic_u64 allocated_blocks, freed_blocks, allocated_bytes, freed_bytes;
-static struct sj_atomic_u64 scrubbed_bytes, reused_bytes, released_bytes, guards_refused, moved_bytes, copied_bytes;
+static struct sj_atomic_u64 scrubbed_bytes, reused_bytes, released_bytes, guards_refused, traps_refused, moved_bytes,
+    copied_bytes;
 
 static struct sj_large *record_get(void)
 {
@@ -96,6 +97,39 @@ static void guard_back(const struct sj_policy *policy, struct sj_large *large)
     note_guard(large->guarded_back);
 }
 
+/* Makes a kept block inaccessible. Its pages stay, which is three times cheaper than to fault them in again; else they go. */
+static void trap_kept(struct sj_large *large)
+{
+    if (sj__pages_trap(large->start, large->usable_bytes, SJ_TRAP_KEEPING)) {
+        large->trapped = SJ_TRAP_KEEPING;
+    } else if (sj__pages_trap(large->start, large->usable_bytes, SJ_TRAP_EMPTYING)) {
+        (void)sj_fetch_add_relaxed_u64(&released_bytes, large->owes ? large->usable_bytes : 0);
+        large->trapped = SJ_TRAP_EMPTYING;
+        large->dirty = large->owes = 0;
+        large->cold = 1;
+    } else {
+        (void)sj_fetch_add_relaxed_u64(&traps_refused, 1);
+    }
+}
+
+/* Makes all of a freed block's granules inaccessible, guards or not; their pages go. */
+static bool trap_place(struct sj_large *large)
+{
+    bool trapped = sj__pages_trap(granules_start(large), large->granules << SJ_GRANULE_SHIFT, SJ_TRAP_EMPTYING);
+    large->slack_dirty &= !trapped;
+    (void)sj_fetch_add_relaxed_u64(&traps_refused, !trapped);
+    return trapped;
+}
+
+static bool lift_trap(struct sj_large *large)
+{
+    if (large->trapped != SJ_TRAP_NONE &&
+        !sj__pages_untrap(large->start, large->usable_bytes, (enum sj_trap)large->trapped))
+        return false;
+    large->trapped = SJ_TRAP_NONE;
+    return true;
+}
+
 /* False: the page may still fault. */
 static bool lift_guard_back(struct sj_large *large)
 {
@@ -112,7 +146,7 @@ static bool lift_guards(struct sj_large *large)
         large->guarded_front = !sj__pages_unguard(large->start - sj__page_bytes(), sj__page_bytes());
     if (large->unusable)
         large->unusable = !sj__pages_unguard(large->start, large->usable_bytes);
-    return lift_guard_back(large) && !large->guarded_front && !large->unusable;
+    return lift_trap(large) && lift_guard_back(large) && !large->guarded_front && !large->unusable;
 }
 
 static void make_live(struct sj_large *large)
@@ -183,6 +217,8 @@ static bool take_place(const struct sj_policy *policy, struct sj_large *large, s
     return true;
 }
 
+static void give_up_all(struct sj_large *evicted);
+
 /* A block out of the cache, made live. */
 static void *take_kept(const struct sj_policy *policy, size_t usable_bytes, size_t size_bytes, bool zero)
 {
@@ -193,6 +229,14 @@ static void *take_kept(const struct sj_policy *policy, size_t usable_bytes, size
     struct sj_large *large = sj__cache_take(&wish);
     if (large == NULL)
         return NULL;
+    if (!lift_trap(large)) { /* for the books it was handed out, and is freed again */
+        (void)sj_fetch_add_relaxed_u64(&freed_blocks, 1);
+        (void)sj_fetch_add_relaxed_u64(&freed_bytes, usable_bytes);
+        (void)sj_fetch_add_relaxed_u64(&released_bytes, large->dirty ? 0 : usable_bytes);
+        large->next = NULL;
+        give_up_all(large);
+        return NULL;
+    }
     large->requested_bytes = size_bytes;
     if (large->dirty && wish.scrubbed) /* its pages are there: cheaper than fresh ones, whatever the size */
         sj__scrub_bytes(large->start, usable_bytes);
@@ -225,7 +269,7 @@ void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t
         return NULL;
     }
     large->slack_dirty = content == SJ_RUN_DIRTY;
-    large->moved = large->guarded_front = large->guarded_back = 0;
+    large->moved = large->guarded_front = large->guarded_back = large->trapped = 0;
     if (content == SJ_RUN_DIRTY && (zero || policy->scrub != SJ_SCRUB_OFF))
         (void)zero_pages(large->start, usable_bytes);
     guard_front(policy, large);
@@ -276,6 +320,8 @@ static bool make_accessible(struct sj_large *large)
     if (!sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT))
         return false;
     sj__pages_forget_guards((size_t)large->guarded_front + large->guarded_back + large->unusable);
+    if (large->trapped == SJ_TRAP_KEEPING)
+        sj__pages_forget_trap();
     return true;
 }
 
@@ -287,6 +333,19 @@ static void give_up(struct sj_large *large, unsigned content, size_t owed_bytes)
     record_put(large);
 }
 
+/* As content_after_free, where the block's place is to be trapped. */
+static unsigned trap_after_free(const struct sj_policy *policy, struct sj_large *large, size_t bytes)
+{
+    if (large->moved) { /* it needs a new mapping, whose pages nobody has touched */
+        unsigned content = content_after_free(policy, large, bytes);
+        return content != CONTENT_LOST && trap_place(large) ? SJ_RUN_TRAPPED : content;
+    }
+    if (!trap_place(large))
+        return content_after_free(policy, large, bytes);
+    (void)sj_fetch_add_relaxed_u64(&released_bytes, bytes);
+    return SJ_RUN_TRAPPED;
+}
+
 /* Gives up blocks that come out of the cache. */
 static void give_up_all(struct sj_large *evicted)
 {
@@ -296,8 +355,16 @@ static void give_up_all(struct sj_large *evicted)
                            : large->owes  ? SJ_RUN_OWING
                            : large->dirty ? SJ_RUN_DIRTY
                                           : SJ_RUN_ZERO;
+        size_t owed_bytes = large->owes ? large->usable_bytes : 0;
+        bool was_trapped = large->trapped != SJ_TRAP_NONE;
         evicted = large->next;
-        give_up(large, make_accessible(large) ? content : CONTENT_LOST, large->owes ? large->usable_bytes : 0);
+        if (!make_accessible(large))
+            content = CONTENT_LOST;
+        else if (was_trapped && trap_place(large)) {
+            (void)sj_fetch_add_relaxed_u64(&released_bytes, owed_bytes);
+            content = SJ_RUN_TRAPPED;
+        }
+        give_up(large, content, owed_bytes);
     }
 }
 
@@ -310,6 +377,8 @@ static void keep(const struct sj_policy *policy, struct sj_large *large)
     large->owes = large->dirty && policy->scrub != SJ_SCRUB_OFF;
     if (policy->scrub == SJ_SCRUB_FREE)
         large->cold = zero_pages(large->start, large->usable_bytes) == SJ_RUN_EMPTY;
+    if (policy->trap)
+        trap_kept(large);
     size_t fraction_bytes = sj_load_relaxed_size(&sj__window_limit_bytes) / KEEP_WINDOW_FRACTION;
     size_t allowed_bytes = fraction_bytes > KEEP_MIN_BYTES ? fraction_bytes : KEEP_MIN_BYTES;
     uint64_t limit_bytes = sj__run_is_pressed() ? 0 : sj_load_relaxed_u64(&sj__release_limits.cache_bytes);
@@ -330,11 +399,14 @@ static bool release_kept(struct sj_large *large)
 /* What the kernel refused to take: if it owes, the owner of the memory wants it to stay, and we write the zeros. */
 static void pay_refused(struct sj_large *large)
 {
-    if (!large->owes)
+    bool was_trapped = large->trapped != SJ_TRAP_NONE;
+    if (!large->owes || !lift_trap(large))
         return;
     sj__scrub_bytes(large->start, large->usable_bytes);
     (void)sj_fetch_add_relaxed_u64(&reused_bytes, large->usable_bytes);
     large->dirty = large->owes = 0;
+    if (was_trapped)
+        trap_kept(large);
 }
 
 size_t sj__large_drain(void)
@@ -386,7 +458,10 @@ bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, cons
         size_t bytes = sj__large_usable(large);
         (void)sj_fetch_add_relaxed_u64(&freed_blocks, 1);
         (void)sj_fetch_add_relaxed_u64(&freed_bytes, bytes);
-        give_up(large, make_accessible(large) ? content_after_free(policy, large, bytes) : CONTENT_LOST, bytes);
+        unsigned content = CONTENT_LOST;
+        if (make_accessible(large))
+            content = (policy->trap ? trap_after_free : content_after_free)(policy, large, bytes);
+        give_up(large, content, bytes);
     }
     return true;
 }
@@ -580,6 +655,7 @@ void sj__large_read_counts(struct sj_large_counts *out)
     out->reused_bytes = sj_load_relaxed_u64(&reused_bytes) + kept.scrubbed_bytes;
     out->released_bytes = sj_load_relaxed_u64(&released_bytes);
     out->guards_refused = sj_load_relaxed_u64(&guards_refused);
+    out->traps_refused = sj_load_relaxed_u64(&traps_refused);
     out->moved_bytes = sj_load_relaxed_u64(&moved_bytes);
     out->copied_bytes = sj_load_relaxed_u64(&copied_bytes);
 }

@@ -12,6 +12,8 @@
  * pages (not the bytes) with room to grow again, so that a block grown step by step is copied never. Where the kernel
  * moves no pages the bytes are copied, and the room makes that five bytes a byte grown at most, however small the steps.
  *
+ * With trap=on a freed block can't be touched before it is reused: see doc/adr/0054.
+ *
  * Invariants: the granule that contains `start` names the record in the map, also while the block is kept in the cache;
  * the block's other granules do not. `live` is 1 from hand-out to free. Records are recycled only as records of large blocks.
  *
@@ -40,6 +42,7 @@ struct sj_large {
     uint8_t dirty;         /* bool, of a block in the cache: its pages may hold old bytes */
     uint8_t owes;          /* bool, of a block in the cache: and the policy wants them gone before anybody reads them */
     uint8_t cold;          /* bool, of a block in the cache: its pages were given back */
+    uint8_t trapped;       /* enum sj_trap, of a block in the cache */
     uint8_t shard;         /* of a block in the cache: in which of its parts */
     struct sj_large *next; /* in the pool, or in a chain out of the cache */
 
@@ -84,6 +87,7 @@ struct sj_large_counts {
     uint64_t reused_bytes;   /* written with zeros when the block was taken again */
     uint64_t released_bytes; /* paid by the kernel */
     uint64_t guards_refused;
+    uint64_t traps_refused;
     uint64_t moved_bytes;  /* of blocks that grew by having their pages moved */
     uint64_t copied_bytes; /* by copying */
 };

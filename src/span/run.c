@@ -256,13 +256,16 @@ static void note_taken(const struct run *run, size_t granules, bool anew)
     }
 }
 
-/* Maps a taken stretch again if it was unmapped. False: the kernel refused, and the stretch is free as before. */
-static bool make_mapped(size_t first_granule, size_t granules, enum sj_run_content *content)
+/* Makes a taken stretch accessible if it was trapped or unmapped. False: the kernel refused, and it is free as before. */
+static bool make_accessible(size_t first_granule, size_t granules, enum sj_run_content *content)
 {
-    if (*content != SJ_RUN_UNMAPPED)
+    char *start = sj_window_address(first_granule);
+    size_t bytes = granules << SJ_GRANULE_SHIFT;
+    if (*content < SJ_RUN_TRAPPED)
         return true;
-    if (!sj__window_remap(sj_window_address(first_granule), granules << SJ_GRANULE_SHIFT)) {
-        (void)insert_joined(first_granule, granules, SJ_RUN_UNMAPPED, false, 0);
+    if (*content == SJ_RUN_TRAPPED ? !sj__pages_untrap(start, bytes, SJ_TRAP_EMPTYING)
+                                   : !sj__window_remap(start, bytes)) {
+        (void)insert_joined(first_granule, granules, *content, false, 0);
         return false;
     }
     *content = SJ_RUN_EMPTY;
@@ -287,7 +290,7 @@ static bool take_first(struct run *run, struct taken *taken)
                        (taken->pages_go || taken->granules << SJ_GRANULE_SHIFT >= PAY_BY_KERNEL_BYTES);
     note_taken(run, taken->granules, taken->by_kernel);
     taken->owed_bytes = carve(run, taken->granules);
-    return make_mapped(taken->first_granule, taken->granules, &taken->content);
+    return make_accessible(taken->first_granule, taken->granules, &taken->content);
 }
 
 static bool take_any(struct taken *taken)
@@ -352,7 +355,7 @@ static size_t turn(enum sj_run_content content, enum sj_run_content becomes)
         refused = run->next;
         bin_insert(run);
     }
-    if (content != SJ_RUN_EMPTY)
+    if (holds_pages(content))
         bytes_of.released += turned_bytes;
     return turned_bytes;
 }

@@ -27,10 +27,11 @@
 #include "span/release.h"
 
 enum sj_run_content {
-    SJ_RUN_DIRTY,    /* pages hold whatever was last written; whoever takes them knows what to do */
-    SJ_RUN_ZERO,     /* pages are held and all zero */
-    SJ_RUN_OWING,    /* pages hold old bytes, which are scrubbed before they are handed out: never handed out so */
-    SJ_RUN_EMPTY,    /* no pages are held: reads as zero, costs a fault a page */
+    SJ_RUN_DIRTY,   /* pages hold whatever was last written; whoever takes them knows what to do */
+    SJ_RUN_ZERO,    /* pages are held and all zero */
+    SJ_RUN_OWING,   /* pages hold old bytes, which are scrubbed before they are handed out: never handed out so */
+    SJ_RUN_EMPTY,   /* no pages are held: reads as zero, costs a fault a page */
+    SJ_RUN_TRAPPED, /* the same, and inaccessible, by guard markers: a freed large block's; never handed out so */
     SJ_RUN_UNMAPPED, /* not even mapped: given back under a limit on address space or locked memory; never handed out so */
     SJ_RUN_CONTENTS
 };

@@ -34,6 +34,7 @@ enum { RANDOM_BLOCKS = 16, RANDOM_STEPS = SJ_UNDER_TSAN ? 250 : 600 };
 
 static const struct sj_policy *const bare = &sj__policy_levels[0];
 static const struct sj_policy *const scrubbing = &sj__policy_levels[2];
+static struct sj_policy trapping; /* level 2 with trap=on */
 
 /* --- A kernel that refuses. --- */
 
@@ -530,6 +531,103 @@ static void span_large__late_second_free_leaves_the_records_next_block_alone(voi
     free_block(scrubbing, wall);
 }
 
+/* --- Traps. --- */
+
+static char *freed_block(const struct sj_policy *policy, size_t bytes)
+{
+    char *block = sj__large_malloc(policy, bytes, 1, false);
+    if (CHECK(block != NULL)) {
+        fill(block, 0, bytes, 1);
+        free_block(policy, block);
+    }
+    return block;
+}
+
+static void span_large__faults_when_touched_after_free(void)
+{
+    const size_t sizes[] = { 40 * KIB, 256 * KIB, MIB, 3 * MIB }; /* the last is not kept */
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        char *block = freed_block(&trapping, sizes[s]);
+        CHECK(touching_faults(block, true));
+        CHECK(touching_faults(block, false));
+        CHECK(touching_faults(block + sizes[s] / 2, true));
+        CHECK(touching_faults(block + sizes[s] - 1, false));
+        block = freed_block(scrubbing, sizes[s] + PAGE);
+        CHECK(!touching_faults(block, true));
+        CHECK(!touching_faults(block + sizes[s], true));
+    }
+}
+
+static void span_large__can_be_used_again_after_it_was_trapped(void)
+{
+    for (size_t bytes = 40 * KIB; bytes < 8 * MIB; bytes *= 2)
+        for (unsigned i = 0; i < 4; i++) {
+            (void)freed_block(&trapping, bytes);
+            char *block = sj__large_malloc(i % 2 == 0 ? scrubbing : &trapping, bytes, 1, false);
+            REQUIRE(block != NULL);
+            CHECK(is_zero(block, 0, bytes));
+            CHECK(touching_faults(block + bytes, true));
+            fill(block, 0, bytes, i);
+            CHECK(holds(block, bytes, i));
+            free_block(&trapping, block);
+        }
+}
+
+/* What is trapped with its pages must be inaccessible still once those have been given back, or written with zeros. */
+static void span_large__stays_trapped_when_its_age_has_come(void)
+{
+    for (unsigned refused = 0; refused < 2; refused++) {
+        size_t budget_bytes = SIZE_MAX;
+        sj__large_drain();
+        char *block = freed_block(&trapping, 256 * KIB);
+        refused_advice = refused != 0 ? MADV_DONTNEED : 0;
+        use_source();
+        (void)sj__large_release_aged(SJ_NEVER_MS, &budget_bytes);
+        use_kernel();
+        CHECK(touching_faults(block, true));
+        sj__large_drain(); /* to the runs */
+        CHECK(touching_faults(block, true));
+    }
+}
+
+static void span_large__is_trapped_without_mappings_when_the_budget_is_spent(void)
+{
+    enum { BLOCKS = 8, BUDGET = 3 };
+    char *many[BLOCKS];
+    sj__large_drain();
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        many[i] = sj__large_malloc(&trapping, 64 * KIB, 1, false);
+        REQUIRE(many[i] != NULL);
+        fill(many[i], 0, 64 * KIB, i);
+    }
+    sj__pages_set_guard_budget(sj__pages_protected_guards() + BUDGET);
+    long before = mappings();
+    for (unsigned i = 0; i < BLOCKS; i++)
+        free_block(&trapping, many[i]);
+    CHECK(mappings() <= before + 2 * BUDGET);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        CHECK(touching_faults(many[i], true));
+    sj__pages_set_guard_budget(0);
+}
+
+static void span_large__is_counted_when_it_cannot_be_trapped(void)
+{
+    struct sj_large_counts before, after;
+    char *small = sj__large_malloc(&trapping, 100 * KIB, 1, false),
+         *large = sj__large_malloc(&trapping, 3 * MIB, 1, false);
+    REQUIRE(small != NULL && large != NULL);
+    sj__large_read_counts(&before);
+    refused_advice = 102; /* MADV_GUARD_INSTALL */
+    refuse_one_in[CALL_PROTECT] = 1;
+    use_source();
+    free_block(&trapping, small);
+    free_block(&trapping, large);
+    use_kernel();
+    sj__large_read_counts(&after);
+    CHECK_EQ(after.traps_refused - before.traps_refused, 2);
+    CHECK(!touching_faults(small, true));
+}
+
 /* --- A kernel that refuses, again. --- */
 
 /* mremap unmaps its target before it looks at the source: when it then fails, the target is a hole. */
@@ -752,13 +850,14 @@ static void check_block(struct block *block)
 static void make_block(uint64_t *state, struct block *block, size_t size)
 {
     bool zero = unit_random_below(state, 2) == 0;
-    block->policy = unit_random_below(state, 2) == 0 ? bare : scrubbing;
+    static const struct sj_policy *const policies[] = { &sj__policy_levels[0], &sj__policy_levels[2], &trapping };
+    block->policy = policies[unit_random_below(state, 3)];
     block->bytes = sj_round_up(size, PAGE);
     size_t alignment = (size_t)1 << unit_random_below(state, 20);
     block->start = sj__large_malloc(block->policy, size, alignment, zero);
     if (block->start == NULL)
         return;
-    if (zero || block->policy == scrubbing)
+    if (zero || block->policy != bare)
         CHECK(shows_nothing(block->start, block->bytes));
     fill(block->start, 0, block->bytes, pattern_of(block));
 }
@@ -773,7 +872,7 @@ static void resize_block(struct block *block, size_t size)
     size_t bytes = sj_round_up(size, PAGE), kept = size / PAGE * PAGE;
     block->start = resized;
     CHECK(holds(resized, kept < block->bytes ? kept : block->bytes, pattern_of(block)));
-    if (bytes > block->bytes && block->policy == scrubbing)
+    if (bytes > block->bytes && block->policy != bare)
         CHECK(shows_nothing(resized + block->bytes, bytes - block->bytes));
     block->bytes = bytes;
     fill(resized, 0, bytes, pattern_of(block));
@@ -859,6 +958,8 @@ static void span_large__counts_add_up(void)
 int main(int argc, char **argv)
 {
     unit_begin(argc, argv);
+    trapping = *scrubbing;
+    trapping.trap = 1;
     if (!sj__start())
         return 1;
     /* First: the window is still small. */
@@ -879,6 +980,11 @@ int main(int argc, char **argv)
     RUN(span_large__second_free_is_refused);
     RUN(span_large__keeps_a_freed_block_for_the_next_of_its_size);
     RUN(span_large__late_second_free_leaves_the_records_next_block_alone);
+    RUN(span_large__faults_when_touched_after_free);
+    RUN(span_large__can_be_used_again_after_it_was_trapped);
+    RUN(span_large__stays_trapped_when_its_age_has_come);
+    RUN(span_large__is_trapped_without_mappings_when_the_budget_is_spent);
+    RUN(span_large__is_counted_when_it_cannot_be_trapped);
     RUN(span_large__leaves_no_hole_when_a_move_fails);
     RUN(span_large__keeps_no_hole_when_a_cut_cannot_be_renewed);
     RUN(span_large__growth_copies_nothing_where_pages_can_be_moved);

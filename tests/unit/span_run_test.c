@@ -148,7 +148,8 @@ static size_t free_bytes(void)
 {
     struct sj_run_bytes bytes;
     sj__run_read_bytes(&bytes);
-    return sj_run_held_bytes(&bytes) + bytes.held[SJ_RUN_EMPTY] + bytes.held[SJ_RUN_UNMAPPED];
+    return sj_run_held_bytes(&bytes) + bytes.held[SJ_RUN_EMPTY] + bytes.held[SJ_RUN_TRAPPED] +
+           bytes.held[SJ_RUN_UNMAPPED];
 }
 
 /* Every byte that was owed has been paid once, or is owed still. */
