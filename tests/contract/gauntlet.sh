@@ -8,6 +8,13 @@
 . "$(dirname "$0")/../support/cases.sh"
 command=$build/scrubjay
 level() { echo "level$1=$library;SCRUBJAY_OPTIONS=level=$1"; }
+# from LEVEL: arms of it and all above, in the array `arms`.
+from()
+{
+    local number
+    arms=()
+    for ((number = $1; number <= 4; number++)); do arms+=(--arm "$(level "$number")"); done
+}
 
 # only VERDICTS OPTION...: complains about each attack whose verdicts are not among those words.
 only()
@@ -21,17 +28,19 @@ only()
 }
 
 # Those that race, and those after the place is another's, have tests of their own.
-double_frees() { only 'at the act' --runs 2 --filter 'double free: [!ra]*' --arm "$(level 0)" --arm "$(level 1)" --arm "$(level 2)"; }
-wrong_frees() { only 'at the act' --runs 2 --filter 'wrong *' --arm "$(level 0)" --arm "$(level 1)" --arm "$(level 2)"; }
-forgeries() { only 'at the act,harmless' --runs 2 --filter 'forgery: *' --arm "$(level 0)" --arm "$(level 1)" --arm "$(level 2)"; }
-sizes() { only 'at the act,harmless' --runs 1 --filter 'size: *' --arm "$(level 0)" --arm "$(level 2)"; }
-old_bytes() { only 'harmless' --runs 2 --filter 'uninitialised read: *' --arm "$(level 2)"; }
-large() { only 'at the act' --runs 2 --filter '*flow: large*' --arm "$(level 1)" --arm "$(level 2)"; }
-copies() { only 'at the act' --runs 2 --filter 'copy: [!r]*' --arm "$(level 2)"; }
-deletes() { only 'at the act' --runs 1 --filter 'mismatch: delete,*' --arm "$(level 1)" --arm "$(level 2)"; }
-many() { only 'at the act' --runs 2 --filter 'double free: a[!f]*' --arm "$(level 0)" --arm "$(level 1)" --arm "$(level 2)"; }
-raced() { only 'at the act,later' --runs 1 --filter 'double free: raced*' --arm "$(level 0)" --arm "$(level 2)"; }
-rested() { only 'at the act' --runs 3 --filter 'double free: after reuse*' --arm "$(level 1)" --arm "$(level 2)"; }
+double_frees() { from 0; only 'at the act' --runs 2 --filter 'double free: [!ra]*' "${arms[@]}"; }
+wrong_frees() { from 0; only 'at the act' --runs 2 --filter 'wrong *' "${arms[@]}"; }
+forgeries() { from 0; only 'at the act,harmless' --runs 2 --filter 'forgery: *' "${arms[@]}"; }
+sizes() { from 0; only 'at the act,harmless' --runs 1 --filter 'size: *' "${arms[@]}"; }
+old_bytes() { from 2; only 'harmless' --runs 2 --filter 'uninitialised read: *' "${arms[@]}"; }
+stale_bytes() { from 3; only 'harmless,at the act' --runs 2 --filter 'stale read: [sml]*' "${arms[@]}"; }
+overreads() { from 3; only 'at the act' --runs 2 --filter 'copy: reading*' "${arms[@]}"; }
+large() { from 1; only 'at the act' --runs 2 --filter '*flow: large*' "${arms[@]}"; }
+copies() { from 2; only 'at the act' --runs 2 --filter 'copy: [!r]*' "${arms[@]}"; }
+deletes() { from 1; only 'at the act' --runs 1 --filter 'mismatch: delete,*' "${arms[@]}"; }
+many() { from 0; only 'at the act' --runs 2 --filter 'double free: a[!f]*' "${arms[@]}"; }
+raced() { from 0; only 'at the act,later' --runs 1 --filter 'double free: raced*' "${arms[@]}"; }
+rested() { from 1; only 'at the act' --runs 3 --filter 'double free: after reuse*' "${arms[@]}"; }
 check double_frees_are_stopped_at_the_act double_frees
 check double_frees_among_others_are_stopped_at_the_act many
 check raced_double_frees_are_stopped raced
@@ -39,9 +48,11 @@ check freed_places_rest_from_level_1_on rested
 check wrong_frees_are_stopped_at_the_act wrong_frees
 check forgeries_do_nothing forgeries
 check sizes_do_not_wrap sizes
-check old_bytes_are_gone_on_level_2 old_bytes
+check old_bytes_are_gone_from_level_2_on old_bytes
+check freed_bytes_are_gone_at_once_from_level_3_on stale_bytes
+check copies_that_read_too_much_are_stopped_from_level_3_on overreads
 check large_blocks_are_guarded_from_level_1_on large
-check copies_are_stopped_on_level_2 copies
+check copies_are_stopped_from_level_2_on copies
 check deletes_of_other_sizes_are_stopped_from_level_1_on deletes
 
 let_through() { only 'NOT CAUGHT' --runs 1 --filter 'copy: memset' --arm "$(level 0)"; }
