@@ -19,7 +19,8 @@ static void claims_judge_one(const struct bench_options *options, struct bench_c
     if (claim->fault != NULL)
         return;
     struct lab_settings settings = { .confidence = options->confidence,
-                                     .delta = claim->metric == BENCH_RSS ? options->delta_memory : options->delta_time,
+                                     .delta = bench_metric_is_memory(claim->metric) ? options->delta_memory
+                                                                                    : options->delta_time,
                                      .resamples = CLAIMS_RESAMPLES,
                                      .seed = options->seed };
     struct lab_block *head = lab_allocate(result->blocks, sizeof *head);
@@ -117,9 +118,9 @@ int bench_claims_status(const struct bench_claims *claims)
 
 const char *bench_verdict_word(enum lab_verdict verdict, enum bench_metric metric)
 {
-    if (metric == BENCH_RSS && verdict == LAB_SLOWER)
+    if (bench_metric_is_memory(metric) && verdict == LAB_SLOWER)
         return "LARGER";
-    if (metric == BENCH_RSS && verdict == LAB_FASTER)
+    if (bench_metric_is_memory(metric) && verdict == LAB_FASTER)
         return "SMALLER";
     return lab_verdict_word(verdict);
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "bench/launcher.h"
+#include "bench/sampler.h"
 #include "bench/serve.h"
 #include "bench/session.h"
 #include "bench/text.h"
@@ -169,8 +170,11 @@ void bench_launch_run(const struct bench_launch *launch, struct bench_run *run)
         bench_die("pipe: %s", strerror(errno));
     pid_t pid = launch_spawn(launch, run, report[1]);
     close(report[1]);
+    struct bench_sampler sampler;
+    bench_sampler_begin(&sampler, pid);
     double client_seconds = launch->client != NULL ? bench_serve(launch, pid, run) : -1;
     run->timed_out = launch_wait(report[0], launch->limit_seconds);
+    run->mean_rss_kib = bench_sampler_end(&sampler);
     struct bench_launcher_record record = { 0 };
     ssize_t length = run->timed_out ? 0 : read(report[0], &record, sizeof record);
     close(report[0]);

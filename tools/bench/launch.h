@@ -48,6 +48,7 @@ struct bench_run {
     double system_seconds;
     double cpu_seconds; /* user + system */
     double peak_rss_kib;
+    double mean_rss_kib; /* over the time of the run, by samples; 0 if it was too short */
     uint64_t minor_faults;
     uint64_t major_faults;
     uint64_t voluntary_switches;

@@ -146,6 +146,7 @@ static void load_run(struct bench_run *run, const struct json_t *line)
     run->user_seconds = bench_json_number(line, "user_s", 0);
     run->system_seconds = bench_json_number(line, "sys_s", 0);
     run->peak_rss_kib = bench_json_number(line, "peak_rss_kib", 0);
+    run->mean_rss_kib = bench_json_number(line, "mean_rss_kib", 0);
     run->minor_faults = load_size(line, "minor_faults");
     run->major_faults = load_size(line, "major_faults");
     run->voluntary_switches = load_size(line, "voluntary_switches");

@@ -23,7 +23,7 @@ char *bench_effect_text(double log_estimate, struct lab_interval logs)
 char *bench_value_text(const struct bench_result *result, size_t arm, enum bench_metric metric)
 {
     double value = bench_view_median(result, arm, metric, false);
-    return metric == BENCH_RSS ? bench_format("%.1f MiB", value / 1024) : bench_format("%.3f s", value);
+    return bench_metric_is_memory(metric) ? bench_format("%.1f MiB", value / 1024) : bench_format("%.3f s", value);
 }
 
 static void report_opening(FILE *out, const struct bench_session *session, const struct bench_run *floor)

@@ -106,7 +106,8 @@ void bench_open_rows(struct bench_session *session, const struct bench_run *floo
             floor->cpu_seconds, floor->peak_rss_kib);
     fflush(out);
     fputs("workload,arm,warm_up,block,half,position,flagged,cpu,padding_bytes,started_s,wall_s,cpu_s,user_s,sys_s,"
-          "peak_rss_kib,minor_faults,major_faults,voluntary_switches,involuntary_switches,ending,stdout_hash,"
+          "peak_rss_kib,mean_rss_kib,minor_faults,major_faults,voluntary_switches,involuntary_switches,ending,stdout_"
+          "hash,"
           "stderr_hash,pressure_percent,others_s,stolen_s,processes,build_id,options\n",
           session->csv);
 }
@@ -158,9 +159,9 @@ static void rows_write_json(FILE *out, const char *workload, const char *arm, co
             row->cpu);
     fprintf(out,
             ",\"padding_bytes\":%zu,\"started_s\":%.3f,\"wall_s\":%.9f,\"cpu_s\":%.6f,\"user_s\":%.6f,"
-            "\"sys_s\":%.6f,\"peak_rss_kib\":%.0f",
+            "\"sys_s\":%.6f,\"peak_rss_kib\":%.0f,\"mean_rss_kib\":%.0f",
             row->padding_bytes, row->started_seconds, run->wall_seconds, run->cpu_seconds, run->user_seconds,
-            run->system_seconds, run->peak_rss_kib);
+            run->system_seconds, run->peak_rss_kib, run->mean_rss_kib);
     fprintf(out,
             ",\"minor_faults\":%llu,\"major_faults\":%llu,\"voluntary_switches\":%llu,"
             "\"involuntary_switches\":%llu",
@@ -188,9 +189,10 @@ void bench_write_row(const struct bench_session *session, const struct bench_res
     const char *arm = session->options->arms.items[row->arm].name;
     char *ending = bench_run_ending(run);
     rows_write_json(session->json, workload, arm, row, ending);
-    fprintf(session->csv, "%s,%s,%d,%zu,%u,%zu,%d,%d,%zu,%.3f,%.9f,%.6f,%.6f,%.6f,%.0f", workload, arm, row->warm_up,
-            row->block, row->half, row->position, row->flagged, row->cpu, row->padding_bytes, row->started_seconds,
-            run->wall_seconds, run->cpu_seconds, run->user_seconds, run->system_seconds, run->peak_rss_kib);
+    fprintf(session->csv, "%s,%s,%d,%zu,%u,%zu,%d,%d,%zu,%.3f,%.9f,%.6f,%.6f,%.6f,%.0f,%.0f", workload, arm,
+            row->warm_up, row->block, row->half, row->position, row->flagged, row->cpu, row->padding_bytes,
+            row->started_seconds, run->wall_seconds, run->cpu_seconds, run->user_seconds, run->system_seconds,
+            run->peak_rss_kib, run->mean_rss_kib);
     fprintf(session->csv, ",%llu,%llu,%llu,%llu,%s,%016llx,%016llx,%.2f,%.2f,%.2f,%u,%s,\"%s\"\n",
             (unsigned long long)run->minor_faults, (unsigned long long)run->major_faults,
             (unsigned long long)run->voluntary_switches, (unsigned long long)run->involuntary_switches, ending,

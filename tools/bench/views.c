@@ -13,8 +13,15 @@
 
 const char *bench_metric_name(enum bench_metric metric)
 {
-    static const char *const names[] = { "cpu", "rss", "wall", "user", "sys", "page-faults", "page-reclaims" };
+    static const char *const names[] = {
+        "cpu", "rss", "wall", "mean-rss", "user", "sys", "page-faults", "page-reclaims"
+    };
     return names[metric];
+}
+
+bool bench_metric_is_memory(enum bench_metric metric)
+{
+    return metric == BENCH_RSS || metric == BENCH_MEAN_RSS;
 }
 
 double bench_row_value(const struct bench_row *row, enum bench_metric metric)
@@ -23,6 +30,7 @@ double bench_row_value(const struct bench_row *row, enum bench_metric metric)
     switch (metric) {
     case BENCH_CPU: return run->cpu_seconds;
     case BENCH_RSS: return run->peak_rss_kib;
+    case BENCH_MEAN_RSS: return run->mean_rss_kib;
     case BENCH_WALL: return run->wall_seconds;
     case BENCH_USER: return run->user_seconds;
     case BENCH_SYSTEM: return run->system_seconds;
@@ -32,10 +40,11 @@ double bench_row_value(const struct bench_row *row, enum bench_metric metric)
     }
 }
 
-/* Logarithms are taken of it: a time too short for the clock counts as its tick. */
+/* Logarithms are taken of it: a time too short for the clock counts as its tick. Memory that was not seen is missing. */
 static double view_positive(const struct bench_row *row, enum bench_metric metric)
 {
-    return fmax(bench_row_value(row, metric), 1e-6);
+    double value = bench_row_value(row, metric);
+    return bench_metric_is_memory(metric) ? value : fmax(value, 1e-6);
 }
 
 struct view_block {

@@ -22,6 +22,7 @@ enum bench_metric {
     BENCH_CPU, /* primary */
     BENCH_RSS,
     BENCH_WALL,
+    BENCH_MEAN_RSS,
     BENCH_JUDGED_METRICS, /* those above have effect lines */
     BENCH_USER = BENCH_JUDGED_METRICS,
     BENCH_SYSTEM,
@@ -32,6 +33,10 @@ enum bench_metric {
 /* "cpu", "rss", "wall" ... */
 const char *bench_metric_name(enum bench_metric metric);
 
+/* Is it resident memory, in KiB? */
+bool bench_metric_is_memory(enum bench_metric metric);
+
+/* 0: not measured. */
 double bench_row_value(const struct bench_row *row, enum bench_metric metric);
 
 /* Fills blocks[], room for result->blocks; returns how many there are. */

@@ -40,7 +40,8 @@ static void price_effect(FILE *out, const struct page_view *view, const struct b
 {
     const struct bench_options *options = view->session->options;
     struct lab_settings settings = { .confidence = options->confidence,
-                                     .delta = metric == BENCH_RSS ? options->delta_memory : options->delta_time,
+                                     .delta =
+                                         bench_metric_is_memory(metric) ? options->delta_memory : options->delta_time,
                                      .resamples = PRICES_RESAMPLES,
                                      .seed = options->seed };
     struct lab_block *blocks = lab_allocate(result->blocks + 1, sizeof *blocks);

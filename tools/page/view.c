@@ -65,6 +65,7 @@ const char *page_metric_words(enum bench_metric metric)
     switch (metric) {
     case BENCH_CPU: return "CPU time";
     case BENCH_RSS: return "Peak memory";
+    case BENCH_MEAN_RSS: return "Mean memory";
     case BENCH_WALL: return "Wall time";
     default: return bench_metric_name(metric);
     }
