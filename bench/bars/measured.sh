@@ -22,8 +22,8 @@ library=$build/libscrubjay.so
 
 plain()
 {
-    local i
-    for i in 1 2 3; do
+    local runs
+    for ((runs = 0; runs < 3; runs++)); do
         taskset -c "$1" env LD_PRELOAD="$library" SCRUBJAY_OPTIONS=level=2 "$work/plain" "${command[@]}"
     done
 }

@@ -176,6 +176,47 @@ memory_over_time()
 }
 check memory_is_seen_over_time memory_over_time
 
+# What one thread does is counted exactly: the blocks, and the system calls of a program that makes 50 mappings by hand.
+cat >maps.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+int main(void)
+{
+    for (int i = 0; i < 1000; i++)
+        free(malloc(100));
+    for (int i = 0; i < 50; i++)
+        if (mmap(NULL, 4096, i % 2 ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+            return 1;
+    return madvise(NULL, 0, MADV_DONTNEED) != 0 && getenv("NEVER") != NULL;
+}
+C
+counted()
+{
+    $cc -O1 -fno-builtin maps.c -o maps || return
+    local arms=(--ignore-stderr --arm a= --arm "l1=$library;SCRUBJAY_OPTIONS=level=1,seed=7")
+    status '[012]' cost --pairs 12 --calls --out counted "${arms[@]}" --arm "l2=$library;SCRUBJAY_OPTIONS=level=2,seed=7" -- ./maps
+    said '^maps \| a \| calls=[0-9]+ mmap=[5-9][0-9] .* madvise=1 .* mappings=[5-9][0-9]$'
+    said '^maps \| l1 \| allocations=10[0-9][0-9] frees=10[0-9][0-9] '
+    unsaid 'the same work'
+    # Twice the work would be another number of blocks.
+    cp report measured
+    status '[012]' "$scrubjay" cost show counted
+    diff <(grep '|.*=' measured) <(grep '|.*=' report)
+    command -v valgrind >/dev/null || lacks "no valgrind"
+    status '[012]' cost --pairs 2 --instructions "${arms[@]}" -- ./maps
+    said '^maps \| l1 \| instructions~[0-9]{5,}$'
+}
+check what_can_be_counted_is_exact counted
+
+other_work()
+{
+    status '[0123]' cost --pairs 12 --arm "l1=$library;SCRUBJAY_OPTIONS=level=1" --arm "l2=$library;SCRUBJAY_OPTIONS=level=2;WORK=2" \
+        -- sh -c "./task \$((\${WORK:-1} * 1000))"
+    said '^sh: l1 made [0-9]+ blocks and l2 [0-9]+, in every run: they did not do the same work'
+}
+check arms_that_do_other_work_are_told other_work
+
 any_status() { status '[012]' cost --pairs 12 --arm 'a=' --arm 'b=' -- ./task 400000 print 5; }
 check a_status_of_its_own_is_no_fault any_status
 

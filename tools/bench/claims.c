@@ -27,7 +27,10 @@ static void claims_judge_one(const struct bench_options *options, struct bench_c
     struct lab_block *null = lab_allocate(result->blocks, sizeof *null);
     size_t count = bench_view_blocks(result, claim->base, claim->head, claim->metric, head);
     size_t null_count = bench_view_blocks(result, options->bases[0], options->arms.null, claim->metric, null);
-    claim->claim = lab_claim_judge(head, null, count < null_count ? count : null_count, &settings);
+    if (claim->metric == BENCH_MEAN_RSS && count == 0)
+        claim->fault = "the runs are too short for their memory to be sampled";
+    else
+        claim->claim = lab_claim_judge(head, null, count < null_count ? count : null_count, &settings);
     free(null);
     free(head);
 }

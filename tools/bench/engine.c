@@ -44,6 +44,8 @@ void bench_engine_read_jobs(struct bench_options *options, struct bench_manifest
             bench_die("%s: no command matches", options->manifest);
         return;
     }
+    if (options->server != NULL && (options->count_calls || options->count_instructions))
+        bench_die("--calls and --instructions count commands, not servers");
     if (options->server != NULL) {
         bench_manifest_take_line(manifest, options->server, options->threads);
         /* The server itself is to be measured and to get the signal, not a shell that dies of it first. */
@@ -122,6 +124,8 @@ void bench_engine_write_rows(struct bench_outcome *outcome)
         for (size_t arm = 0; arm < session->options->arms.count; arm++)
             if (result->faults[arm] != NULL)
                 bench_write_fault(session, result, arm);
+        for (size_t arm = 0; arm < session->options->arms.count; arm++)
+            bench_write_counts(session, result, arm);
         bench_write_refusal(session, result);
     }
     bench_close_rows(session);

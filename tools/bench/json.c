@@ -68,6 +68,11 @@ bool bench_json_true(const struct json_t *object, const char *name)
     return json_is_true(json_object_get(object, name));
 }
 
+const struct json_t *bench_json_member(const struct json_t *object, const char *name)
+{
+    return json_object_get(object, name);
+}
+
 size_t bench_json_count(const struct json_t *object, const char *name)
 {
     return json_array_size(json_object_get(object, name));

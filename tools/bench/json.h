@@ -46,6 +46,9 @@ const char *bench_json_text(const struct json_t *object, const char *name, const
 double bench_json_number(const struct json_t *object, const char *name, double missing);
 bool bench_json_true(const struct json_t *object, const char *name);
 
+/* The member itself, or NULL. */
+const struct json_t *bench_json_member(const struct json_t *object, const char *name);
+
 /* How many elements a member has that is an array, 0 if it is none; and one of them, which has to be there. */
 size_t bench_json_count(const struct json_t *object, const char *name);
 const struct json_t *bench_json_item(const struct json_t *object, const char *name, size_t index);

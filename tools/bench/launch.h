@@ -21,7 +21,7 @@
 struct bench_launch {
     const char *launcher; /* path */
     char *const *words;
-    char *const *environment;
+    char **environment;
     const char *directory;
     const char *input;     /* file for stdin */
     const char *record;    /* file for the records of the processes */

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "bench/exact.h"
 #include "bench/json.h"
 #include "bench/text.h"
 
@@ -160,6 +161,9 @@ static void load_run(struct bench_run *run, const struct json_t *line)
     run->proof.started = (unsigned)load_size(line, "processes");
     run->proof.ended = (unsigned)load_size(line, "processes_ended");
     run->proof.off = (unsigned)load_size(line, "processes_off");
+    const struct json_t *counters = bench_json_member(line, "counters");
+    for (size_t i = 0; counters != NULL && bench_counter_name(i) != NULL; i++)
+        bench_counter_set(&run->proof, i, load_size(counters, bench_counter_name(i)));
     snprintf(run->proof.build_id, sizeof run->proof.build_id, "%s", bench_json_text(line, "build_id", ""));
     snprintf(run->proof.options, sizeof run->proof.options, "%s", bench_json_text(line, "options", ""));
 }
@@ -185,6 +189,19 @@ static void load_row(struct bench_loaded *loaded, const struct json_t *line)
         result->blocks = row->block + 1;
 }
 
+static void load_counts(struct bench_loaded *loaded, const struct json_t *line)
+{
+    struct bench_result *result = load_result(loaded, load_text(line, "workload"));
+    struct bench_counts *counts = &result->counts[bench_arms_find(&loaded->options.arms, load_text(line, "arm"))];
+    counts->instructions = load_size(line, "instructions");
+    counts->traced = load_size(line, "calls") > 0;
+    counts->exact = bench_json_true(line, "exact");
+    counts->calls = load_size(line, "calls");
+    counts->mappings = load_size(line, "mappings");
+    for (size_t kind = 0; kind < BENCH_CALL_KINDS; kind++)
+        counts->calls_of[kind] = load_size(line, bench_call_name(kind));
+}
+
 static void load_line(struct bench_loaded *loaded, const struct json_t *line)
 {
     const char *type = load_text(line, "type");
@@ -192,6 +209,8 @@ static void load_line(struct bench_loaded *loaded, const struct json_t *line)
         load_plan(loaded, line);
     } else if (strcmp(type, "row") == 0) {
         load_row(loaded, line);
+    } else if (strcmp(type, "counts") == 0) {
+        load_counts(loaded, line);
     } else if (strcmp(type, "fault") == 0) {
         struct bench_result *result = load_result(loaded, load_text(line, "workload"));
         size_t arm = bench_arms_find(&loaded->options.arms, load_text(line, "arm"));

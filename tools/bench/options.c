@@ -38,6 +38,8 @@ enum options_key {
     OPTION_STDIN,
     OPTION_THREADS,
     OPTION_LAYOUTS,
+    OPTION_CALLS,
+    OPTION_INSTRUCTIONS,
     OPTION_OUT,
     OPTION_RESUME,
     OPTION_SEED,
@@ -90,6 +92,10 @@ static const struct options_row {
     [OPTION_THREADS] = { "threads", "N", OPTIONS_JOB,
                          "of the command; one-threaded ones are pinned; default: found out" },
     [OPTION_LAYOUTS] = { "layouts", "K", BENCH_AB, "repeat with K shuffled links of the libraries, at least 3" },
+    [OPTION_CALLS] = { "calls", NULL, OPTIONS_ALL,
+                       "then count system calls by kind and mappings, in two more runs an arm" },
+    [OPTION_INSTRUCTIONS] = { "instructions", NULL, OPTIONS_ALL,
+                              "then count instructions by callgrind, in one more run an arm, some 50 times slower" },
     [OPTION_OUT] = { "out", "DIR", OPTIONS_ALL, "write rows.jsonl, rows.csv, claims.jsonl, report.txt, tables" },
     [OPTION_RESUME] = { "resume", "DIR", OPTIONS_JOB, "go on with a session that was interrupted" },
     [OPTION_SEED] = { "seed", "N", OPTIONS_ALL, "of the order, the padding and {seed}; default random, printed" },
@@ -275,6 +281,8 @@ static bool options_take_number(struct bench_options *options, enum options_key 
     case OPTION_NO_LADDER: options->no_ladder = true; return true;
     case OPTION_IGNORE_STDOUT: options->ignore_output = true; return true;
     case OPTION_IGNORE_STDERR: options->ignore_errors = true; return true;
+    case OPTION_CALLS: options->count_calls = true; return true;
+    case OPTION_INSTRUCTIONS: options->count_instructions = true; return true;
     case OPTION_LIST: options->list = true; return true;
     default: return false;
     }

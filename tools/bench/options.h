@@ -66,6 +66,8 @@ struct bench_options {
     unsigned limit_seconds; /* longer runs are killed */
     bool single_options;    /* arms with one option changed */
     bool no_ladder;         /* of the levels only the base level */
+    bool count_calls;
+    bool count_instructions;
     bool list;
     bool sequential;
     bool ignore_output; /* stdout is not compared */

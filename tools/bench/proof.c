@@ -64,6 +64,11 @@ uint64_t bench_counter_value(const struct bench_proof *proof, size_t index)
     return *proof_counter(&counters, index);
 }
 
+void bench_counter_set(struct bench_proof *proof, size_t index, uint64_t value)
+{
+    *proof_counter(&proof->counters, index) = value;
+}
+
 bool bench_proof_reset(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

@@ -34,6 +34,7 @@ void bench_proof_read(const char *path, struct bench_proof *proof);
 
 /* The members of struct sj_stats that add up over processes, by name, for rows; NULL behind the last one. */
 const char *bench_counter_name(size_t index);
+void bench_counter_set(struct bench_proof *proof, size_t index, uint64_t value);
 uint64_t bench_counter_value(const struct bench_proof *proof, size_t index);
 
 #endif

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/exact.h"
 #include "bench/text.h"
 
 static FILE *rows_open(const struct bench_options *options, const char *name)
@@ -214,6 +215,26 @@ static void rows_write_reason(const struct bench_session *session, const char *t
     if (arm != NULL)
         rows_member(out, "arm", arm);
     rows_member(out, "why", why);
+    fputs("}\n", out);
+    fflush(out);
+}
+
+void bench_write_counts(const struct bench_session *session, const struct bench_result *result, size_t arm)
+{
+    const struct bench_counts *counts = &result->counts[arm];
+    FILE *out = session->json;
+    if (out == NULL || (!counts->traced && counts->instructions == 0))
+        return;
+    fputs("{\"type\":\"counts\"", out);
+    rows_member(out, "workload", result->workload->name);
+    rows_member(out, "arm", session->options->arms.items[arm].name);
+    if (counts->instructions > 0)
+        fprintf(out, ",\"instructions\":%llu", (unsigned long long)counts->instructions);
+    if (counts->traced)
+        fprintf(out, ",\"exact\":%s,\"calls\":%llu,\"mappings\":%llu", counts->exact ? "true" : "false",
+                (unsigned long long)counts->calls, (unsigned long long)counts->mappings);
+    for (size_t kind = 0; counts->traced && kind < BENCH_CALL_KINDS; kind++)
+        fprintf(out, ",\"%s\":%llu", bench_call_name(kind), (unsigned long long)counts->calls_of[kind]);
     fputs("}\n", out);
     fflush(out);
 }

@@ -24,6 +24,9 @@ void bench_write_row(const struct bench_session *session, const struct bench_res
                      const struct bench_row *row);
 
 /* That an arm is out, and why. */
+/* Nothing if nothing was counted. */
+void bench_write_counts(const struct bench_session *session, const struct bench_result *result, size_t arm);
+
 void bench_write_fault(const struct bench_session *session, const struct bench_result *result, size_t arm);
 
 /* That a workload was not measured, and why, if it was not. */

@@ -165,8 +165,9 @@ static struct session_half session_begin_half(struct bench_session *session, uns
     return half;
 }
 
-static void session_run_one(struct bench_session *session, struct bench_result *result, size_t arm,
-                            const struct session_half *half, struct bench_row *row)
+/* The caller frees .environment. */
+static struct bench_launch session_launch(const struct bench_session *session, const struct bench_result *result,
+                                          size_t arm, const struct session_half *half)
 {
     const struct bench_options *options = session->options;
     struct bench_shared shared = { .home = options->dir,
@@ -174,17 +175,22 @@ static void session_run_one(struct bench_session *session, struct bench_result *
                                    .record = session->record,
                                    .padding_bytes = half->padding_bytes,
                                    .seed = half->seed };
-    char **environment = bench_arms_environment(&options->arms, arm, &shared);
-    struct bench_launch launch = { .launcher = options->launcher,
-                                   .words = result->workload->words,
-                                   .environment = environment,
-                                   .directory = options->dir,
-                                   .input = options->input != NULL ? options->input : "/dev/null",
-                                   .record = session->record,
-                                   .normalise = options->normalise,
-                                   .client = options->client,
-                                   .cpu = bench_machine_place(session->machine, result->workload->threads),
-                                   .limit_seconds = options->limit_seconds };
+    return (struct bench_launch){ .launcher = options->launcher,
+                                  .words = result->workload->words,
+                                  .environment = bench_arms_environment(&options->arms, arm, &shared),
+                                  .directory = options->dir,
+                                  .input = options->input != NULL ? options->input : "/dev/null",
+                                  .record = session->record,
+                                  .normalise = options->normalise,
+                                  .client = options->client,
+                                  .cpu = bench_machine_place(session->machine, result->workload->threads),
+                                  .limit_seconds = options->limit_seconds };
+}
+
+static void session_run_one(struct bench_session *session, struct bench_result *result, size_t arm,
+                            const struct session_half *half, struct bench_row *row)
+{
+    struct bench_launch launch = session_launch(session, result, arm, half);
     struct bench_busy before = bench_machine_busy();
     row->arm = arm;
     row->cpu = launch.cpu;
@@ -195,7 +201,7 @@ static void session_run_one(struct bench_session *session, struct bench_result *
     struct bench_busy after = bench_machine_busy();
     row->stolen_seconds = after.stolen_seconds - before.stolen_seconds;
     row->others_seconds = fmax(0, after.busy_seconds - before.busy_seconds - row->run.cpu_seconds);
-    bench_arms_free_environment(environment);
+    bench_arms_free_environment(launch.environment);
 }
 
 /* The arms still in, in the order of a new block; returns their number. */
@@ -443,6 +449,43 @@ static bool session_begin(struct bench_session *session, struct bench_result *re
     return true;
 }
 
+/* --calls: twice, since only what is the same twice is exact. */
+static void session_count_calls(const struct bench_launch *launch, struct bench_counts *counts)
+{
+    struct bench_counts again = { 0 };
+    if (!bench_count_calls(launch, counts) || !bench_count_calls(launch, &again)) {
+        counts->traced = false;
+        return;
+    }
+    counts->exact = counts->calls == again.calls && counts->mappings == again.mappings &&
+                    memcmp(counts->calls_of, again.calls_of, sizeof again.calls_of) == 0;
+}
+
+/* --calls and --instructions: with one seed and one padding for all arms. */
+static void session_count(struct bench_session *session, struct bench_result *result)
+{
+    const struct bench_options *options = session->options;
+    const struct session_half half = { .seed = options->seed };
+    const struct bench_run *reference = session_reference(session, result);
+    for (size_t arm = 0; arm < options->arms.null && !bench_interrupted(); arm++) {
+        struct bench_counts counts = { 0 };
+        if (result->faults[arm] != NULL)
+            continue;
+        struct bench_launch launch = session_launch(session, result, arm, &half);
+        if (options->count_calls)
+            session_count_calls(&launch, &counts);
+        if (options->count_instructions)
+            (void)bench_count_instructions(&launch, &counts);
+        bench_arms_free_environment(launch.environment);
+        if (reference != NULL && counts.wait_status == reference->wait_status)
+            result->counts[arm] = counts;
+        else
+            bench_say("%s: %s is not counted: it ends otherwise when it is traced", result->workload->name,
+                      options->arms.items[arm].name);
+        bench_write_counts(session, result, arm);
+    }
+}
+
 void bench_measure(struct bench_session *session, struct bench_workload *workload, double budget_seconds,
                    struct bench_result *result)
 {
@@ -466,6 +509,8 @@ void bench_measure(struct bench_session *session, struct bench_workload *workloa
             result->stopped_early = session_decided(session, result);
     }
     bench_progress_clear();
+    if (result->refused == NULL && (options->count_calls || options->count_instructions))
+        session_count(session, result);
     bench_write_refusal(session, result);
 }
 

@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "bench/counts.h"
 #include "bench/launch.h"
 #include "bench/machine.h"
 #include "bench/manifest.h"
@@ -45,12 +46,13 @@ struct bench_result {
     struct bench_row *rows;
     size_t row_count;
     size_t row_room;
-    size_t blocks;                    /* measured */
-    struct lab_plan plan;             /* .blocks is 0 before the warm-up is over */
-    double measured_from;             /* seconds since the session began */
-    bool stopped_early;               /* --sequential */
-    char *refused;                    /* why nothing was measured; NULL if something was */
-    char *faults[BENCH_ARMS_MAX + 1]; /* why this arm is out; NULL if it is not */
+    size_t blocks;                                  /* measured */
+    struct lab_plan plan;                           /* .blocks is 0 before the warm-up is over */
+    double measured_from;                           /* seconds since the session began */
+    bool stopped_early;                             /* --sequential */
+    char *refused;                                  /* why nothing was measured; NULL if something was */
+    char *faults[BENCH_ARMS_MAX + 1];               /* why this arm is out; NULL if it is not */
+    struct bench_counts counts[BENCH_ARMS_MAX + 1]; /* after the blocks, if they are asked for */
 };
 
 struct bench_session {
