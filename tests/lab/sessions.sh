@@ -27,7 +27,7 @@ int main(int count, char **words)
 }
 C
 $cc -O1 spin.c -o spin || exit 2
-work_turns=$(turns_for 60 ./spin)
+work_turns=$(turns_for 30 ./spin)
 
 # session OUT WORK SEED: arms a and b, 20 pairs; leaves the cpu claim of b in ./claim
 session()
