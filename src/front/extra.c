@@ -16,6 +16,7 @@
 #include "platform/pages.h"
 #include "report/report.h"
 #include "scrubjay.h"
+#include "span/large.h"
 #include "span/scrub.h"
 
 #include <errno.h>
@@ -61,8 +62,10 @@ SJ_EXPORT size_t sj_nallocx(size_t size, int flags)
     unsigned class_index = sj__class_of_aligned(size, alignment);
     if (class_index != 0)
         return sj__size_classes[class_index].usable_bytes;
-    bool fits = sj_checked_round_up(size, sj__page_bytes(), &rounded) && rounded <= SJ_MAX_REQUEST_BYTES;
-    return fits && alignment <= SJ_MAX_REQUEST_BYTES ? rounded : 0;
+    if (!sj_checked_round_up(size, sj__page_bytes(), &rounded) || rounded > SJ_MAX_REQUEST_BYTES ||
+        alignment > SJ_MAX_REQUEST_BYTES)
+        return 0;
+    return rounded - sj_large_shift(&sj__sealed.settings.policy, rounded, size, alignment);
 }
 
 SJ_EXPORT void sj_sdallocx(void *block, size_t size, int flags)

@@ -45,6 +45,7 @@ struct sj_policy {
     uint16_t scrub_free_bytes; /* scrub=auto: slots up to this size are scrubbed at free, larger ones at reuse */
     uint8_t copy;              /* enum sj_copy: bounds in the copy functions */
     uint8_t trap;              /* bool: freed large blocks are inaccessible until they are reused */
+    uint8_t align_end;         /* bool: large blocks end at their guard */
 };
 
 /* How long free memory is held for reuse, how much of it, and how much memory there may be in all. All can change live. */
@@ -94,10 +95,11 @@ enum { SJ_LEVEL_MAX = 4, SJ_LEVEL_DEFAULT = 2 };
         .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_AUTO, .guard = SJ_GUARD_LARGE, .sized = 1, \
         .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_WRITE          \
     }
-#define SJ_POLICY_LEVEL_3                                                                                 \
-    {                                                                                                     \
-        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_LARGE, .sized = 1,  \
-        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .trap = 1 \
+#define SJ_POLICY_LEVEL_3                                                                                  \
+    {                                                                                                      \
+        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_LARGE, .sized = 1,   \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .trap = 1, \
+        .align_end = 1                                                                                     \
     }
 #define SJ_POLICY_LEVEL_4 SJ_POLICY_LEVEL_3
 

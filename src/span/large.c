@@ -74,6 +74,34 @@ static char *granules_end(const struct sj_large *large)
     return sj_window_address(large->first_granule + large->granules);
 }
 
+/* The block's own pages: all of its first one too. */
+static char *pages_start(const struct sj_large *large)
+{
+    return large->start - large->shift_bytes;
+}
+
+static size_t pages_bytes(const struct sj_large *large)
+{
+    return large->usable_bytes + large->shift_bytes;
+}
+
+/* Sets where in its first page a new block starts. */
+static void align_to_end(const struct sj_policy *policy, struct sj_large *large, size_t alignment)
+{
+    size_t shift_bytes = sj_large_shift(policy, large->usable_bytes, large->requested_bytes, alignment);
+    large->shift_bytes = (uint32_t)shift_bytes;
+    large->start += large->shift_bytes;
+    large->usable_bytes -= large->shift_bytes;
+}
+
+/* A freed block is its pages. */
+static void align_to_pages(struct sj_large *large)
+{
+    large->start = pages_start(large);
+    large->usable_bytes = pages_bytes(large);
+    large->shift_bytes = 0;
+}
+
 static void note_guard(bool made)
 {
     if (!made)
@@ -82,9 +110,9 @@ static void note_guard(bool made)
 
 static void guard_front(const struct sj_policy *policy, struct sj_large *large)
 {
-    if (policy->guard < SJ_GUARD_LARGE || large->guarded_front || large->start == granules_start(large))
+    if (policy->guard < SJ_GUARD_LARGE || large->guarded_front || pages_start(large) == granules_start(large))
         return;
-    large->guarded_front = sj__pages_guard(large->start - sj__page_bytes(), sj__page_bytes());
+    large->guarded_front = sj__pages_guard(pages_start(large) - sj__page_bytes(), sj__page_bytes());
     note_guard(large->guarded_front);
 }
 
@@ -143,7 +171,7 @@ static bool lift_guard_back(struct sj_large *large)
 static bool lift_guards(struct sj_large *large)
 {
     if (large->guarded_front)
-        large->guarded_front = !sj__pages_unguard(large->start - sj__page_bytes(), sj__page_bytes());
+        large->guarded_front = !sj__pages_unguard(pages_start(large) - sj__page_bytes(), sj__page_bytes());
     if (large->unusable)
         large->unusable = !sj__pages_unguard(large->start, large->usable_bytes);
     return lift_trap(large) && lift_guard_back(large) && !large->guarded_front && !large->unusable;
@@ -220,7 +248,8 @@ static bool take_place(const struct sj_policy *policy, struct sj_large *large, s
 static void give_up_all(struct sj_large *evicted);
 
 /* A block out of the cache, made live. */
-static void *take_kept(const struct sj_policy *policy, size_t usable_bytes, size_t size_bytes, bool zero)
+static void *take_kept(const struct sj_policy *policy, size_t usable_bytes, size_t alignment, size_t size_bytes,
+                       bool zero)
 {
     const struct sj_cache_wish wish = { .usable_bytes = usable_bytes,
                                         .guarded = policy->guard >= SJ_GUARD_LARGE,
@@ -240,6 +269,7 @@ static void *take_kept(const struct sj_policy *policy, size_t usable_bytes, size
     large->requested_bytes = size_bytes;
     if (large->dirty && wish.scrubbed) /* its pages are there: cheaper than fresh ones, whatever the size */
         sj__scrub_bytes(large->start, usable_bytes);
+    align_to_end(policy, large, alignment);
     make_live(large); /* its map entry still names it */
     return large->start;
 }
@@ -252,7 +282,7 @@ void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t
         usable_bytes > SJ_MAX_REQUEST_BYTES)
         return NULL;
     if (size_bytes != 0 && alignment <= page_bytes) {
-        void *kept = take_kept(policy, usable_bytes, size_bytes, zero);
+        void *kept = take_kept(policy, usable_bytes, alignment, size_bytes, zero);
         if (kept != NULL)
             return kept;
     }
@@ -262,9 +292,10 @@ void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t
     large->usable_bytes = usable_bytes;
     large->requested_bytes = size_bytes;
     enum sj_run_content content;
-    alignment = alignment > page_bytes ? alignment : page_bytes;
-    if (!take_place(policy, large, alignment, 0, &content) &&
-        (sj__cache_is_empty() || (sj__large_drain(), !take_place(policy, large, alignment, 0, &content)))) {
+    size_t place_alignment = alignment > page_bytes ? alignment : page_bytes;
+    large->shift_bytes = 0;
+    if (!take_place(policy, large, place_alignment, 0, &content) &&
+        (sj__cache_is_empty() || (sj__large_drain(), !take_place(policy, large, place_alignment, 0, &content)))) {
         record_put(large);
         return NULL;
     }
@@ -275,9 +306,10 @@ void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t
     guard_front(policy, large);
     guard_back(policy, large);
     large->unusable = size_bytes == 0 && sj__pages_guard(large->start, usable_bytes);
+    align_to_end(policy, large, alignment);
     publish(large);
     (void)sj_fetch_add_relaxed_u64(&allocated_blocks, 1);
-    (void)sj_fetch_add_relaxed_u64(&allocated_bytes, sj__large_usable(large));
+    (void)sj_fetch_add_relaxed_u64(&allocated_bytes, large->unusable ? 0 : usable_bytes);
     return large->start;
 }
 
@@ -297,7 +329,7 @@ static unsigned content_after_free(const struct sj_policy *policy, struct sj_lar
     }
     if (policy->scrub == SJ_SCRUB_OFF)
         return SJ_RUN_DIRTY;
-    return policy->scrub == SJ_SCRUB_FREE || bytes == 0 ? zero_pages(large->start, bytes) : SJ_RUN_OWING;
+    return policy->scrub == SJ_SCRUB_FREE || bytes == 0 ? zero_pages(pages_start(large), bytes) : SJ_RUN_OWING;
 }
 
 /* Gives a place to the runs whose block left `content`, which owes `owed_bytes` if it owes. Lost granules may not even be
@@ -451,6 +483,7 @@ bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, cons
     if (sj_exchange_acq_rel_u32(&large->live, 0) == 0 || large->start != block)
         return false;
     sj_store_relaxed_u32(&large->span.kind, SJ_SPAN_FREED);
+    align_to_pages(large);
     if (large->usable_bytes <= sj_load_relaxed_u64(&sj__release_limits.cache_entry_bytes) && !large->moved &&
         !large->unusable) {
         keep(policy, large); /* the cache counts it */
@@ -541,9 +574,9 @@ static bool extend(const struct sj_policy *policy, struct sj_large *large, size_
 static bool carry_pages(struct sj_large *large, char *to, unsigned *left)
 {
     bool kept;
-    if (!sj__window_move(large->start, large->usable_bytes, to, &kept))
+    if (!sj__window_move(pages_start(large), pages_bytes(large), to, &kept))
         return false;
-    (void)sj_fetch_add_relaxed_u64(&moved_bytes, large->usable_bytes);
+    (void)sj_fetch_add_relaxed_u64(&moved_bytes, pages_bytes(large));
     /* As in content_after_free; and old bytes round the block would make all of the place dirty. */
     if (kept && (large->moved || large->slack_dirty))
         kept = sj__window_renew(granules_start(large), large->granules << SJ_GRANULE_SHIFT);
@@ -554,10 +587,10 @@ static bool carry_pages(struct sj_large *large, char *to, unsigned *left)
 /* Copies the block to `to`, whose pages a refused move may have unmapped. In the books the old bytes are freed. */
 static bool carry_bytes(const struct sj_policy *policy, struct sj_large *large, char *to, unsigned *left)
 {
-    size_t bytes = large->usable_bytes;
+    size_t bytes = pages_bytes(large);
     if (!sj__window_renew(to, bytes))
         return false;
-    memcpy(to, large->start, bytes);
+    memcpy(to, pages_start(large), bytes);
     sj__large_count_copy(bytes);
     (void)sj_fetch_add_relaxed_u64(&allocated_bytes, bytes);
     (void)sj_fetch_add_relaxed_u64(&freed_bytes, bytes);
@@ -568,12 +601,13 @@ static bool carry_bytes(const struct sj_policy *policy, struct sj_large *large, 
 /* Brings the block to a larger place. */
 static bool move(const struct sj_policy *policy, struct sj_large *large, size_t usable_bytes)
 {
-    struct sj_large place = { .usable_bytes =
-                                  usable_bytes + usable_bytes / GROWTH_FRACTION / SJ_GRANULE_BYTES * SJ_GRANULE_BYTES };
+    size_t need_bytes = usable_bytes + large->shift_bytes;
+    size_t room_bytes = need_bytes / GROWTH_FRACTION / SJ_GRANULE_BYTES * SJ_GRANULE_BYTES;
+    struct sj_large place = { .usable_bytes = need_bytes + room_bytes };
     enum sj_run_content content;
     size_t page_bytes = sj__page_bytes();
     if (!take_place(policy, &place, page_bytes, large->granules, &content)) {
-        place.usable_bytes = usable_bytes;
+        place.usable_bytes = need_bytes;
         if (!take_place(policy, &place, page_bytes, large->granules, &content))
             return false;
     }
@@ -588,9 +622,9 @@ static bool move(const struct sj_policy *policy, struct sj_large *large, size_t 
         return false;
     }
     withdraw(large);
-    size_t old_first = large->first_granule, old_granules = large->granules, old_bytes = large->usable_bytes;
+    size_t old_first = large->first_granule, old_granules = large->granules, old_bytes = pages_bytes(large);
     bool old_slack_dirty = !pages && large->slack_dirty; /* what moved with its pages left nothing behind */
-    large->start = place.start;
+    large->start = place.start + large->shift_bytes;
     large->first_granule = place.first_granule;
     large->granules = place.granules;
     large->slack_dirty = content == SJ_RUN_DIRTY;
@@ -608,9 +642,10 @@ size_t sj__large_usable(const struct sj_large *large)
 
 void *sj__large_resize(const struct sj_policy *policy, struct sj_large *large, size_t size_bytes)
 {
-    size_t usable_bytes;
-    if (large->unusable || !sj_checked_round_up(size_bytes, sj__page_bytes(), &usable_bytes) ||
-        usable_bytes > SJ_MAX_REQUEST_BYTES)
+    if (large->unusable || size_bytes > SJ_MAX_REQUEST_BYTES)
+        return NULL;
+    size_t usable_bytes = sj_round_up(size_bytes + large->shift_bytes, sj__page_bytes()) - large->shift_bytes;
+    if (usable_bytes > SJ_MAX_REQUEST_BYTES)
         return NULL;
     if (usable_bytes > large->usable_bytes && !extend(policy, large, usable_bytes) &&
         !move(policy, large, usable_bytes))

@@ -12,6 +12,12 @@
  * pages (not the bytes) with room to grow again, so that a block grown step by step is copied never. Where the kernel
  * moves no pages the bytes are copied, and the room makes that five bytes a byte grown at most, however small the steps.
  *
+ * With align_end=on a block ends where its pages end, as far as its alignment allows, so that the first byte behind it is the
+ * guard's. A block that is resized keeps its place in its first page, since pages are what moves; it ends at its guard again
+ * when it is copied.
+ *
+ *     align_end  G|--BBBBBBBBBBBB|G
+ *
  * With trap=on a freed block can't be touched before it is reused: see doc/adr/0054.
  *
  * Invariants: the granule that contains `start` names the record in the map, also while the block is kept in the cache;
@@ -23,17 +29,22 @@
 #ifndef SJ_SPAN_LARGE_H
 #define SJ_SPAN_LARGE_H
 
+#include "base/bits.h"
 #include "meta/window.h"
+#include "platform/pages.h"
 #include "policy/policy.h"
+#include "span/size_class.h"
 
 struct sj_large {
     struct sj_span span; /* owner NULL, kind SJ_SPAN_LARGE while the block lives */
     char *start;
-    size_t usable_bytes;    /* whole pages */
+    size_t
+        usable_bytes; /* from there to the end of its pages; of a block in the cache: whole pages, from their start */
     size_t requested_bytes; /* as asked for */
     size_t first_granule;
     size_t granules;
     struct sj_atomic_u32 live;
+    uint32_t shift_bytes;  /* of its first page, before `start`: with align_end */
     uint8_t guarded_front; /* bool: a guard page stands there */
     uint8_t guarded_back;
     uint8_t unusable;      /* bool: of 0 bytes, at an alignment no slot has; its one page faults */
@@ -51,6 +62,16 @@ struct sj_large {
     struct sj_large *older, *newer;             /* of all kept blocks, warm or cold */
     struct sj_large *older_alike, *newer_alike; /* of those whose sizes share a bucket */
 };
+
+/* Where in its first page a new block of `size_bytes` starts that takes whole pages of `pages_bytes`. */
+SJ_ALWAYS_INLINE size_t sj_large_shift(const struct sj_policy *policy, size_t pages_bytes, size_t size_bytes,
+                                       size_t alignment)
+{
+    if (alignment < SJ_SMALL_STEP_BYTES)
+        alignment = SJ_SMALL_STEP_BYTES;
+    bool shifts = policy->align_end && alignment < sj__page_bytes() && size_bytes > 0;
+    return shifts ? pages_bytes - sj_round_up(size_bytes, alignment) : 0;
+}
 
 /* A block of 0 bytes is distinct and faults.
  * A block of at least `size_bytes` at a multiple of `alignment`; zeroed if `zero`, and if the policy scrubs (then no

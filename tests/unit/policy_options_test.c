@@ -58,7 +58,8 @@ static void options_settle__gives_default_level_when_no_texts(void)
     CHECK_EQ(settings.disable, 0);
     CHECK_EQ(warning_count, 0);
     CHECK(strcmp(print(&settings),
-                 "level=2,random=on,delay=run,scrub=auto,guard=large,trap=off,copy=write,sized=on,foreign=report,onerror=abort,"
+                 "level=2,random=on,delay=run,scrub=auto,guard=large,align_end=off,trap=off,copy=write,sized=on,"
+                 "foreign=report,onerror=abort,"
                  "thp=never,release_ms=1000,release_max_bytes=67108864,hold_max_bytes=134217728,"
                  "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,tick=off,"
                  "report=text,"

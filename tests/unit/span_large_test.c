@@ -35,6 +35,7 @@ enum { RANDOM_BLOCKS = 16, RANDOM_STEPS = SJ_UNDER_TSAN ? 250 : 600 };
 static const struct sj_policy *const bare = &sj__policy_levels[0];
 static const struct sj_policy *const scrubbing = &sj__policy_levels[2];
 static struct sj_policy trapping; /* level 2 with trap=on */
+static struct sj_policy ending;   /* level 2 with align_end=on */
 
 /* --- A kernel that refuses. --- */
 
@@ -628,6 +629,87 @@ static void span_large__is_counted_when_it_cannot_be_trapped(void)
     CHECK(!touching_faults(small, true));
 }
 
+/* --- Blocks that end at their guard. --- */
+
+static void span_large__ends_at_its_guard_as_far_as_alignment_allows(void)
+{
+    for (unsigned power = 0; power <= 14; power++) {
+        size_t alignment = (size_t)1 << power;
+        size_t size = 40001 + power * 777;
+        char *block = sj__large_malloc(&ending, size, alignment, false);
+        REQUIRE(block != NULL);
+        size_t usable = sj__large_usable(record_of(block));
+        CHECK_EQ((uintptr_t)block % alignment, 0);
+        CHECK_EQ((uintptr_t)block % 16, 0);
+        CHECK_EQ(usable, sj_round_up(size, alignment < 16 ? 16 : alignment < PAGE ? alignment : PAGE));
+        CHECK(!touching_faults(block + usable - 1, true));
+        CHECK(touching_faults(block + usable, true));
+        CHECK(touching_faults((char *)sj_round_down((uintptr_t)block, PAGE) - 1, true));
+        CHECK(sj__large_containing(block + usable - 1) == record_of(block));
+        CHECK(sj__large_containing(block - 1) == NULL || (uintptr_t)block % PAGE == 0);
+        free_block(&ending, block);
+        block = sj__large_malloc(scrubbing, size, alignment, false); /* off: the end is in its last page */
+        REQUIRE(block != NULL);
+        CHECK_EQ((uintptr_t)block % PAGE, 0);
+        CHECK(!touching_faults(block + sj_round_up(size, PAGE) - 1, true));
+        free_block(scrubbing, block);
+    }
+}
+
+/* Bytes that tell where in the block they stand. */
+static bool counts_up(const char *block, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (block[i] != (char)(i % 251))
+            return false;
+    return true;
+}
+
+static void span_large__keeps_what_it_holds_over_resizes_when_it_ends_at_its_guard(void)
+{
+    uint64_t state = unit_state.seed;
+    for (unsigned round = 0; round < 8; round++) {
+        size_t size = 32769 + unit_random_below(&state, MIB);
+        char *block = sj__large_malloc(&ending, size, 1, false);
+        for (unsigned i = 0; i < 12; i++) {
+            REQUIRE(block != NULL);
+            for (size_t at = 0; at < size; at++)
+                block[at] = (char)(at % 251);
+            size_t next = 32769 + unit_random_below(&state, MIB);
+            refuse_one_in[CALL_MOVE] = i % 3 == 0; /* copied */
+            use_source();
+            block = sj__large_resize(&ending, record_of(block), next);
+            use_kernel();
+            REQUIRE(block != NULL);
+            size_t usable = sj__large_usable(record_of(block));
+            CHECK(usable >= next && usable < next + PAGE);
+            CHECK(counts_up(block, size < next ? size : next));
+            for (size_t at = size; at < usable; at++)
+                if (!CHECK(block[at] == 0))
+                    break;
+            CHECK(touching_faults(block + usable, true));
+            size = next;
+        }
+        free_block(&ending, block);
+    }
+}
+
+static void span_large__shows_no_old_byte_when_ends_differ(void)
+{
+    for (unsigned i = 0; i < 40; i++) { /* of ten pages all, so kept blocks serve */
+        size_t size = 9 * PAGE + 1 + i * 97;
+        const struct sj_policy *policy = i % 3 == 0 ? scrubbing : i % 3 == 1 ? &ending : bare;
+        char *block = sj__large_malloc(policy, size, 1, policy == bare);
+        REQUIRE(block != NULL);
+        size_t usable = sj__large_usable(record_of(block));
+        for (size_t at = 0; at < usable; at++)
+            if (!CHECK(block[at] == 0))
+                break;
+        memset(block, 0x77, usable);
+        free_block(policy, block);
+    }
+}
+
 /* --- A kernel that refuses, again. --- */
 
 /* mremap unmaps its target before it looks at the source: when it then fails, the target is a hole. */
@@ -960,6 +1042,8 @@ int main(int argc, char **argv)
     unit_begin(argc, argv);
     trapping = *scrubbing;
     trapping.trap = 1;
+    ending = *scrubbing;
+    ending.align_end = 1;
     if (!sj__start())
         return 1;
     /* First: the window is still small. */
@@ -980,6 +1064,9 @@ int main(int argc, char **argv)
     RUN(span_large__second_free_is_refused);
     RUN(span_large__keeps_a_freed_block_for_the_next_of_its_size);
     RUN(span_large__late_second_free_leaves_the_records_next_block_alone);
+    RUN(span_large__ends_at_its_guard_as_far_as_alignment_allows);
+    RUN(span_large__keeps_what_it_holds_over_resizes_when_it_ends_at_its_guard);
+    RUN(span_large__shows_no_old_byte_when_ends_differ);
     RUN(span_large__faults_when_touched_after_free);
     RUN(span_large__can_be_used_again_after_it_was_trapped);
     RUN(span_large__stays_trapped_when_its_age_has_come);
