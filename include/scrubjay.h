@@ -87,7 +87,7 @@ int sj_purge(int all);
 
 /* Reads and sets an option by its name, see scrubjay-options(7). If `old` is not NULL the value in force is written there,
  * NUL-terminated and cut after `old_size` bytes. If `value` is not NULL it comes into force. Returns 0, or -1 with errno
- * ENOENT (no such option), EPERM (it is fixed when the program starts), EINVAL (no value of this option) or EAGAIN (tick: no
+ * ENOENT (no such option), EPERM (it is fixed when the program starts; a level can be raised only, and not with live=off), EINVAL (no value of this option) or EAGAIN (tick: no
  * thread could be made). Calls that set
  * must not run at the same time. Not for signal handlers. */
 int sj_ctl(const char *name, const char *value, char *old, size_t old_size);
@@ -144,8 +144,10 @@ struct sj_stats {
     uint64_t cache_gap_count[24];
     uint64_t cache_gap_bytes[24];
     uint64_t run_gap_bytes[24]; /* gaps as far as they were held: a run that was given back is of unknown age */
+
+    uint64_t forgone_bytes; /* ledger: freed under scrub=off and reused before a raise of the level brought scrub */
 };
-#define SJ_STATS_VERSION 3
+#define SJ_STATS_VERSION 4
 
 /* Fills *stats. Returns 0; or -1, with errno ENOTSUP where SCRUBJAY_DISABLE passes all calls on to another allocator,
  * ENOMEM if the library could not start. Takes locks: not for signal handlers. */

@@ -21,6 +21,8 @@ static const struct command {
     { "run", sj__command_run, "start a program under the library and a policy" },
     { "verify", sj__command_verify,
       "is it really on in a command or a process, which build, which options; or why not" },
+    { "stat", sj__command_stat, "what the allocator of a running process holds" },
+    { "ctl", sj__command_ctl, "raise the level of a running process, or have it give memory back" },
     { "explain", sj__command_explain, "what an option does and costs, what a report means" },
     { "report", sj__command_report, "the report in a JSON or core file, with functions and lines" },
     { "cost", sj__command_cost, "what each level and option costs a program of yours" },

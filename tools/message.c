@@ -12,9 +12,10 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 80, LABEL_COLUMNS = 12, WORD_MAX = 24, NEAR_EDITS = 2 };
+enum { COLUMNS = 80, LABEL_COLUMNS = 12, WORD_MAX = 24, NEAR_EDITS = 2, SECONDS_MAX = 3600 };
 
 static const char *speaker = "scrubjay";
 
@@ -49,6 +50,18 @@ void sj__print_labelled(const char *label, const char *text)
         text += strspn(text, " ");
     }
     putchar('\n');
+}
+
+bool sj__message_read_wait(const char *text, unsigned *wait_ms)
+{
+    char *end;
+    const double seconds = strtod(text, &end);
+    if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= SECONDS_MAX)) {
+        sj__message("--wait takes a number of seconds, not %s", text);
+        return false;
+    }
+    *wait_ms = (unsigned)(seconds * 1000);
+    return true;
 }
 
 static unsigned least(unsigned a, unsigned b)

@@ -181,6 +181,16 @@ static void read_preload(struct sj_target *target)
         fclose(file);
 }
 
+pid_t sj__target_parse(const char *word)
+{
+    char *end;
+    errno = 0;
+    const long number = strtol(word, &end, 10);
+    return word[0] >= '0' && word[0] <= '9' && *end == '\0' && errno == 0 && number > 0 && number <= INT_MAX
+               ? (pid_t)number
+               : 0;
+}
+
 int sj__target_read(pid_t process, struct sj_target *target)
 {
     char link[64];

@@ -28,6 +28,9 @@ struct sj_target {
     char other_malloc[PATH_MAX]; /* a mapped file, neither the libc nor ours, that exports a malloc; "" if none */
 };
 
+/* "1234" and nothing else; 0 if it is no process id. */
+pid_t sj__target_parse(const char *word);
+
 /* Looks at a process; 0, or errno: ESRCH no such process, EACCES or EPERM not allowed. */
 int sj__target_read(pid_t process, struct sj_target *target);
 

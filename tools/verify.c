@@ -176,17 +176,6 @@ static int judge_command(char **argv)
     return answer;
 }
 
-/* "1234" and nothing else; 0 if it is no process id. */
-static pid_t parse_process(const char *word)
-{
-    char *end;
-    errno = 0;
-    const long number = strtol(word, &end, 10);
-    return word[0] >= '0' && word[0] <= '9' && *end == '\0' && errno == 0 && number > 0 && number <= INT_MAX
-               ? (pid_t)number
-               : 0;
-}
-
 static bool prepare_run(const struct sj_launch *launch)
 {
     char path[PATH_MAX];
@@ -224,7 +213,7 @@ int sj__command_verify(int argc, char **argv)
         return SJ_EXIT_USAGE;
     }
     const bool after_dashes = strcmp(argv[optind - 1], "--") == 0;
-    const pid_t process = after_dashes || as_run || optind + 1 < argc ? 0 : parse_process(argv[optind]);
+    const pid_t process = after_dashes || as_run || optind + 1 < argc ? 0 : sj__target_parse(argv[optind]);
     if (process != 0)
         return judge_process(process);
     if (as_run && !prepare_run(&launch))

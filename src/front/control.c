@@ -3,7 +3,7 @@
  * What: options read and set while the program runs: sj_ctl, sj_purge, malloc_trim and mallopt.
  *
  * Why this way: what can change live is read through the limits of span/release.h, and through nothing else; all other
- * options are in the sealed page. So the settings in force are the sealed ones with the limits put over them.
+ * options are in the sealed page. So the settings in force are the sealed ones with the limits put over them. The level is raised by front/live.h.
  *
  * Invariants: no code of mallopt makes a program fail that works under another malloc: unknown ones are accepted.
  *
@@ -12,6 +12,7 @@
 #include "front/control.h"
 
 #include "front/entry.h"
+#include "front/live.h"
 #include "front/slow.h"
 #include "front/tick.h"
 #include "heap/pass.h"
@@ -36,7 +37,7 @@ enum {
 
 void sj__control_settings(struct sj_settings *settings)
 {
-    *settings = sj__sealed.settings;
+    *settings = *sj__sealed.in_force;
     sj__release_get(&settings->hold);
     settings->tick = sj__tick_is_on();
 }
@@ -55,6 +56,14 @@ static int fail(int error)
     return -1;
 }
 
+static int set_level(struct sj_settings *settings, const struct sj_option *option, const char *value)
+{
+    if (!sj__option_apply(settings, option, (struct sj_slice){ value, strlen(value) }))
+        return fail(EINVAL);
+    int error = sj__slow_is_inside() ? EAGAIN : sj__live_raise(settings->level);
+    return error == 0 ? 0 : fail(error);
+}
+
 SJ_EXPORT int sj_ctl(const char *name, const char *value, char *old, size_t old_size)
 {
     const struct sj_option *option = sj__options_find(name, strlen(name));
@@ -66,6 +75,8 @@ SJ_EXPORT int sj_ctl(const char *name, const char *value, char *old, size_t old_
         sj__options_value(option, &settings, old, old_size);
     if (value == NULL)
         return 0;
+    if (option->kind == SJ_OPTION_LEVEL)
+        return set_level(&settings, option, value);
     if (!is_live(option))
         return fail(EPERM);
     if (!sj__option_apply(&settings, option, (struct sj_slice){ value, strlen(value) }))

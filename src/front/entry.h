@@ -5,10 +5,11 @@
  * Why this way: one indirect jump a call buys the choice of the level at run time. Each level is a set of functions
  * compiled with its policy as a constant; the table is filled at start and then sealed together with the settings, so
  * that a stray write can't redirect the allocator. Before start it leads to functions that start the library first.
+ * A raise of the level opens the page for the moment it writes (front/live.h).
  *
  * Invariants: the table is complete at all times.
  *
- * Concurrency: read by all; written under the start lock only.
+ * Concurrency: read by all; written under the start lock, and by a raise.
  */
 #ifndef SJ_FRONT_ENTRY_H
 #define SJ_FRONT_ENTRY_H
@@ -36,9 +37,13 @@ union sj_sealed {
         struct sj_dispatch next; /* SCRUBJAY_DISABLE: the next allocator's, as far as it has them; see front/next.h */
         struct sj_settings settings;
         struct sj_copies copies;
+        const struct sj_settings *in_force;      /* those above, or the last raised ones */
+        struct sj_settings raised[SJ_LEVEL_MAX]; /* by the level they were raised to, less one */
+        const struct sj_dispatch *raised_to;     /* the variant of the last raise */
     };
     char page[SJ_SEALED_BYTES];
 };
+_Static_assert(sizeof(union sj_sealed) == SJ_SEALED_BYTES, "all that is sealed fits the page");
 extern SJ_HIDDEN union sj_sealed sj__sealed;
 
 extern const struct sj_dispatch sj__variant_level0;
@@ -47,6 +52,9 @@ extern const struct sj_dispatch sj__variant_level2;
 extern const struct sj_dispatch sj__variant_level3;
 extern const struct sj_dispatch sj__variant_level4;
 extern const struct sj_dispatch sj__variant_custom; /* reads the policy at run time */
+
+/* The table that serves a policy. */
+const struct sj_dispatch *sj__variant_for(const struct sj_policy *policy);
 
 /* Starts the library if it has not been; false if the kernel gives no memory at all. */
 bool sj__start(void);

@@ -4,6 +4,7 @@
  */
 #include "front/fork.h"
 
+#include "front/live.h"
 #include "front/slow.h"
 #include "front/tick.h"
 #include "heap/adopt.h"
@@ -27,6 +28,7 @@ static void prepare(void)
     if (sj__report_begun() || sj__slow_is_inside())
         return;
     sj__thread_block_signals(&signals_before);
+    sj__live_lock_for_fork();
     sj__pass_lock_for_fork();
     sj__adopt_lock_for_fork();
     sj__slab_lock_for_fork();
@@ -47,6 +49,7 @@ static void release(bool in_child)
     sj__slab_unlock_after_fork(in_child);
     sj__adopt_unlock_after_fork(in_child);
     sj__pass_unlock_after_fork(in_child);
+    sj__live_unlock_after_fork(in_child);
     sj__thread_let_signals_in(&signals_before);
 }
 

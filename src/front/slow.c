@@ -5,8 +5,8 @@
 #include "front/slow.h"
 
 #include "front/calls.h"
+#include "front/live.h"
 #include "heap/heap.h"
-#include "heap/pass.h"
 #include "heap/remote.h"
 #include "report/report.h"
 #include "span/scrub.h"
@@ -19,7 +19,8 @@
 
 static const struct sj_policy *policy_in_force(void)
 {
-    return &sj__sealed.settings.policy;
+    return &((const struct sj_settings *)__atomic_load_n(&sj__sealed.in_force, __ATOMIC_ACQUIRE))
+                ->policy; /* a raise's store */
 }
 
 /* Where the build has fixed the level the first slow path starts the library: there is no table that leads to it. */
@@ -41,7 +42,7 @@ enum sj_inside sj__slow_enter(struct sj_asker asker)
 void sj__slow_leave(enum sj_inside outer)
 {
     sj__heap_inside = outer;
-    sj_pass_if_due();
+    sj_live_if_due();
 }
 
 bool sj__slow_is_inside(void)
@@ -77,7 +78,7 @@ static void *slow_shared(unsigned class_index, bool zero, struct sj_asker asker)
 {
     int saved_errno = errno;
     enum sj_inside outer = sj__slow_enter(asker);
-    void *block = sj__heap_shared_malloc(policy_in_force(), class_index, zero);
+    void *block = sj__heap_shared_malloc(class_index, zero);
     sj__slow_leave(outer);
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
@@ -85,8 +86,7 @@ static void *slow_shared(unsigned class_index, bool zero, struct sj_asker asker)
 
 static bool refill(struct sj_heap *heap, unsigned class_index)
 {
-    return !sj_bin_is_empty(policy_in_force(), &heap->bins[class_index]) ||
-           sj__heap_refill(policy_in_force(), heap, class_index);
+    return !sj_bin_is_empty(policy_in_force(), &heap->bins[class_index]) || sj__heap_refill(heap, class_index);
 }
 
 /* The calling thread's heap with a slot ready in the class's bin; NULL if there is no memory. */

@@ -28,6 +28,7 @@
 #include "platform/pages.h"
 #include "platform/process.h"
 #include "policy/options.h"
+#include "report/control_block.h"
 #include "report/report.h"
 #include "report/status.h"
 #include "span/release.h"
@@ -107,6 +108,7 @@ __attribute__((aligned(SJ_SEALED_BYTES))) union sj_sealed sj__sealed = {
         .free_aligned_sized = start_free_aligned_sized,
         .usable_size = start_usable_size,
     },
+    .in_force = &sj__sealed.settings,
     .copies = {
         .write_base = SJ_COPIES_NOWHERE,
         .read_base = SJ_COPIES_NOWHERE,
@@ -178,7 +180,7 @@ static bool is_of_level(const struct sj_policy *policy, unsigned level)
     return memcmp(&served, &sj__policy_levels[level], sizeof served) == 0;
 }
 
-static const struct sj_dispatch *variant_for(const struct sj_policy *policy)
+const struct sj_dispatch *sj__variant_for(const struct sj_policy *policy)
 {
     static const struct sj_dispatch *const variants[SJ_LEVEL_MAX + 1] = {
         &sj__variant_level0, &sj__variant_level1, &sj__variant_level2, &sj__variant_level3, &sj__variant_level4,
@@ -203,7 +205,7 @@ static bool take_place(struct sj_settings *settings)
     size_t allowance = sj__process_memory_allowance("/sys/fs/cgroup", "/proc/self/cgroup");
     sj__release_set_allowance(allowance == SIZE_MAX ? UINT64_MAX : allowance);
     sj__release_set(&settings->hold);
-    sj__sealed.dispatch = *variant_for(&settings->policy);
+    sj__sealed.dispatch = *sj__variant_for(&settings->policy);
     if (settings->policy.copy != SJ_COPY_OFF)
         sj__sealed.copies.write_base = sj__window_base;
     if (settings->policy.copy == SJ_COPY_BOTH)
@@ -224,6 +226,8 @@ static bool start_locked(void)
         return false;
     if (&sj__copies_find != NULL)
         sj__copies_find(&sj__sealed.copies);
+    if (!aside)
+        sj__control_block_start(&sj__release_due_ms, settings->level);
     sj__status_publish(aside ? SJ_STATE_DISABLED : SJ_STATE_ON, SJ_VERSION_TEXT, settings);
     if (sj__page_bytes() <= SJ_SEALED_BYTES)
         (void)sj__pages_seal_readonly(&sj__sealed, SJ_SEALED_BYTES); /* refused: it stays writable, and works */

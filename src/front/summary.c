@@ -26,10 +26,10 @@ _Static_assert(sizeof((struct sj_stats *)0)->run_gap_bytes == sizeof((struct sj_
 
 enum { SUMMARY_BYTES = 8192 };
 
-static void fill_small(struct sj_stats *stats)
+static void fill_small(const struct sj_policy *policy, struct sj_stats *stats)
 {
     struct sj_heap_sums sums;
-    sj__heap_sum(&sj__sealed.settings.policy, &sums);
+    sj__heap_sum(policy, &sums);
     stats->allocations = sums.allocated_slots;
     stats->frees = sums.allocated_slots - sums.live_slots;
     stats->live_bytes = sums.live_bytes;
@@ -126,6 +126,27 @@ static void add_pages(struct sj_stats *stats)
     stats->weak_seeds = sj__entropy_weak_count();
 }
 
+/* What was freed under scrub=off, before a raise, and handed out again unscrubbed; and whether there was a raise. */
+static struct sj_atomic_u64 forgone_bytes;
+static struct sj_atomic_u32 was_raised;
+
+static uint64_t ledger_rest(const struct sj_stats *stats)
+{
+    uint64_t booked = stats->scrubbed_at_reuse + stats->scrubbed_by_kernel + stats->owed_bytes;
+    return stats->freed_bytes > booked ? stats->freed_bytes - booked : 0;
+}
+
+/* After a raise the policy in force does not tell what was scrubbed at free: it is what the other books leave. Slots that were
+ * live at a raise that brought scrub may owe from before, and be paid twice: then it is too little by these. */
+static void settle_ledger(struct sj_stats *stats)
+{
+    stats->forgone_bytes = sj_load_relaxed_u64(&forgone_bytes);
+    if (sj_load_relaxed_u32(&was_raised) == 0)
+        return;
+    uint64_t rest = ledger_rest(stats);
+    stats->scrubbed_at_free = rest > stats->forgone_bytes ? rest - stats->forgone_bytes : 0;
+}
+
 /* With scrub=off nothing is promised, and what is overwritten by and by is not booked: all that was freed stays owed. */
 static void forgo_ledger(struct sj_stats *stats)
 {
@@ -133,17 +154,36 @@ static void forgo_ledger(struct sj_stats *stats)
     stats->owed_bytes = stats->freed_bytes;
 }
 
-void sj__summary_fill(struct sj_stats *stats)
+static void fill(const struct sj_policy *policy, struct sj_stats *stats)
 {
     memset(stats, 0, sizeof *stats);
     stats->version = SJ_STATS_VERSION;
-    stats->level = sj__sealed.settings.level;
-    fill_small(stats);
+    fill_small(policy, stats);
     add_large(stats);
     add_kept(stats);
-    if (sj__sealed.settings.policy.scrub == SJ_SCRUB_OFF)
-        forgo_ledger(stats);
     add_pages(stats);
+}
+
+void sj__summary_fill(struct sj_stats *stats)
+{
+    const struct sj_settings *settings = sj__sealed.in_force;
+    fill(&settings->policy, stats);
+    stats->level = settings->level;
+    if (settings->policy.scrub == SJ_SCRUB_OFF)
+        forgo_ledger(stats);
+    else
+        settle_ledger(stats);
+}
+
+void sj__summary_note_raise(const struct sj_policy *from, const struct sj_policy *to)
+{
+    struct sj_stats stats;
+    if (from->scrub == SJ_SCRUB_OFF && to->scrub != SJ_SCRUB_OFF) {
+        fill(from, &stats);
+        sj_store_relaxed_u64(&forgone_bytes, ledger_rest(&stats));
+    }
+    if (to->scrub != SJ_SCRUB_OFF)
+        sj_store_relaxed_u32(&was_raised, 1);
 }
 
 /* ---- The summary, as lines or as one JSON object ---------------------------------------------------------------- */
@@ -279,6 +319,8 @@ static void write_summary(struct summary *summary)
     add_field(summary, "at_reuse", stats.scrubbed_at_reuse);
     add_field(summary, "by_kernel", stats.scrubbed_by_kernel);
     add_field(summary, "owed", stats.owed_bytes);
+    if (stats.forgone_bytes > 0)
+        add_field(summary, "forgone", stats.forgone_bytes);
     add_field(summary, "calloc_avoided", stats.calloc_avoided_bytes);
     begin_topic(summary, "memory_bytes");
     add_field(summary, "slabs", stats.slab_bytes);

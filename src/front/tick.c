@@ -4,8 +4,8 @@
  */
 #include "front/tick.h"
 
+#include "front/live.h"
 #include "heap/adopt.h"
-#include "heap/pass.h"
 #include "platform/thread.h"
 #include "report/report.h"
 
@@ -31,7 +31,7 @@ static void *run(void *argument)
     bool told; /* by the load that ended it: it may be wanted again by now */
     do {
         while (!(told = sj_load_relaxed_u32(&wanted) == 0) && sj__adopt_threads() != 0 && sj__thread_sleep(sleep_ms()))
-            sj_pass_if_due();
+            sj_live_if_due();
         (void)sj_exchange_acq_rel_u32(&running, 0); /* pairs with sj__tick_start */
         /* It may have been wanted again before it was known to have ended. */
     } while (told && sj_load_relaxed_u32(&wanted) != 0 && sj_exchange_acq_rel_u32(&running, 1) == 0);

@@ -4,4 +4,4 @@
  */
 #include "front/fast.h"
 
-SJ_DEFINE_VARIANT(sj__variant_custom, &sj__sealed.settings.policy);
+SJ_DEFINE_VARIANT(sj__variant_custom, &sj__sealed.in_force->policy);

@@ -26,8 +26,13 @@ static struct sj_atomic_u32 abandoned_count;
 static struct sj_atomic_u32 thread_count;
 static struct sj_atomic_ptr all_heaps; /* struct sj_heap * */
 static struct sj_heap *shared_heap;
-static const struct sj_settings *settings_in_force;
+static struct sj_atomic_ptr settings_now; /* const struct sj_settings *: a raise puts others in its place */
 static struct sj_atomic_u64 heap_serial;
+
+static const struct sj_settings *settings_in_force(void)
+{
+    return sj_load_acquire_ptr(&settings_now); /* pairs with the stores at the start and at a raise */
+}
 
 /* ---- The queue of abandoned heaps ------------------------------------------------------------------------------- */
 
@@ -61,10 +66,10 @@ static struct sj_heap *abandoned_pop(void)
 
 static void seed_heap(struct sj_heap *heap)
 {
-    if (settings_in_force->policy.fixed_seed) {
+    if (settings_in_force()->policy.fixed_seed) {
         uint64_t serial = sj_fetch_add_relaxed_u64(&heap_serial, 1);
         memset(heap->chacha_key, 0, sizeof heap->chacha_key);
-        memcpy(heap->chacha_key, &settings_in_force->seed, sizeof settings_in_force->seed);
+        memcpy(heap->chacha_key, &settings_in_force()->seed, sizeof settings_in_force()->seed);
         memcpy(&heap->chacha_key[2], &serial, sizeof serial);
     } else {
         (void)sj__entropy_fill(heap->chacha_key, sizeof heap->chacha_key);
@@ -85,6 +90,7 @@ static struct sj_heap *heap_new(void)
         return NULL;
     heap->lock.rank = SJ_RANK_HEAP;
     sj__heap_start_bins(heap);
+    sj_store_relaxed_u32(&heap->level, SJ_LEVEL_UNSETTLED);
     seed_heap(heap);
     sj__lock(&birth_lock);
     heap->next_of_all = sj_load_relaxed_ptr(&all_heaps);
@@ -109,7 +115,7 @@ static void on_thread_exit(void *argument)
     (void)sj_fetch_sub_relaxed_u32(&thread_count, 1);
     sj__thread_block_signals(&signals); /* a handler that allocates would wait for locks held here */
     sj__lock(&heap->lock);
-    sj__heap_release_idle(&settings_in_force->policy, heap);
+    sj__heap_release_idle(&settings_in_force()->policy, heap);
     heap->thread_id = 0;
     sj__unlock(&heap->lock);
     abandoned_push(heap);
@@ -118,9 +124,11 @@ static void on_thread_exit(void *argument)
 
 bool sj__heaps_start(const struct sj_settings *settings)
 {
-    settings_in_force = settings;
+    sj_store_release_ptr(&settings_now, (void *)(uintptr_t)settings);
     sj__remote_claims_first = settings->onerror == SJ_ONERROR_REPORT;
     shared_heap = heap_new();
+    if (shared_heap != NULL)
+        sj_store_relaxed_u32(&shared_heap->level, settings->level);
     (void)sj__thread_on_exit(on_thread_exit);
     return shared_heap != NULL;
 }
@@ -132,8 +140,12 @@ struct sj_heap *sj__heap_attach(void)
         heap = heap_new();
     if (heap == NULL)
         return NULL;
+    /* A fork may have left its bins full before a raise. The level is read after UNSETTLED was to be seen, so that a raise either
+     * sees that or is seen here. */
+    (void)sj_exchange_acq_rel_u32(&heap->level, SJ_LEVEL_UNSETTLED);
     heap->thread_id = sj__process_thread_id();
     heap->exit_rounds = 0;
+    sj__heap_settle(heap);
     sj__heap_current = heap;
     (void)sj_fetch_add_relaxed_u32(&thread_count, 1);
     return heap;
@@ -156,12 +168,48 @@ struct sj_heap *sj__adopt_shared_heap(void)
 
 uint8_t sj__adopt_level(void)
 {
-    return settings_in_force->level;
+    return settings_in_force()->level;
 }
 
 struct sj_heap *sj__adopt_all_heaps(void)
 {
     return sj_load_acquire_ptr(&all_heaps); /* pairs with heap_new */
+}
+
+void sj__adopt_raise(const struct sj_settings *settings)
+{
+    (void)sj_exchange_acq_rel_ptr(&settings_now, (void *)(uintptr_t)settings);
+}
+
+const struct sj_policy *sj__heap_settle_locked(struct sj_heap *heap)
+{
+    const struct sj_settings *settings = settings_in_force();
+    if (sj_unlikely(sj_load_relaxed_u32(&heap->level) != settings->level)) {
+        sj__heap_put_back(&settings->policy, heap);
+        sj_store_release_u32(&heap->level, settings->level); /* pairs with sj__adopt_all_are_settled */
+    }
+    return &settings->policy;
+}
+
+void sj__heap_settle(struct sj_heap *heap)
+{
+    sj__lock(&heap->lock);
+    (void)sj__heap_settle_locked(heap);
+    sj__unlock(&heap->lock);
+}
+
+bool sj__adopt_all_are_settled(void)
+{
+    uint32_t level = sj__adopt_level();
+    for (struct sj_heap *heap = sj__adopt_all_heaps(); heap != NULL; heap = heap->next_of_all) {
+        uint32_t of_heap = sj_load_acquire_u32(&heap->level); /* pairs with sj__heap_settle and sj__heap_attach */
+        if (of_heap == level)
+            continue;
+        if (of_heap == SJ_LEVEL_UNSETTLED ||
+            heap->thread_id != 0) /* of a thread that has ended: who adopts it settles it */
+            return false;
+    }
+    return true;
 }
 
 /* ---- Adoption --------------------------------------------------------------------------------------------------- */
@@ -205,7 +253,7 @@ struct sj_slab *sj__adopt_slab(const struct sj_policy *policy, struct sj_heap *h
 static size_t visit_idle_heaps(size_t (*visit)(const struct sj_policy *, struct sj_heap *))
 {
     size_t sum = 0;
-    const struct sj_policy *policy = &settings_in_force->policy;
+    const struct sj_policy *policy = &settings_in_force()->policy;
     uint32_t count = sj_load_relaxed_u32(&abandoned_count);
     for (; count > 0; count--) {
         struct sj_heap *heap = abandoned_pop();
@@ -262,7 +310,7 @@ void sj__adopt_fold_ended(struct sj_aging *aging)
         if (sj_load_relaxed_ptr(&heap->queue) != NULL) {
             folded++;
             if (sj__try_lock(&heap->lock)) {
-                sj__remote_fold(&settings_in_force->policy, heap);
+                sj__remote_fold(&settings_in_force()->policy, heap);
                 sj__unlock(&heap->lock);
             } else {
                 sj_aging_note_left(aging, sj__clock_ms());
@@ -284,7 +332,7 @@ void sj__adopt_release_aged(struct sj_aging *aging)
             return;
         }
         if (sj__try_lock(&heap->lock)) {
-            sj__heap_release_aged(&settings_in_force->policy, heap, aging);
+            sj__heap_release_aged(&settings_in_force()->policy, heap, aging);
             sj__unlock(&heap->lock);
         } else {
             sj_aging_note_left(aging, sj__clock_ms());

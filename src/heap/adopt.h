@@ -28,6 +28,12 @@ struct sj_heap *sj__adopt_shared_heap(void);
 /* The level in force, which a slab is stamped with when it is opened. */
 uint8_t sj__adopt_level(void);
 
+/* New settings are in force, from which slabs get their stamp and new heaps their level. */
+void sj__adopt_raise(const struct sj_settings *settings);
+
+/* True if every thread's heap has been settled since the last raise. A heap may be counted as not settled that just is. */
+bool sj__adopt_all_are_settled(void);
+
 /* Threads that have a heap. */
 uint32_t sj__adopt_threads(void);
 

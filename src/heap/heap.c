@@ -322,10 +322,10 @@ static bool refill_locked(const struct sj_policy *policy, struct sj_heap *heap, 
     return true;
 }
 
-bool sj__heap_refill(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index)
+bool sj__heap_refill(struct sj_heap *heap, unsigned class_index)
 {
     sj__lock(&heap->lock);
-    bool filled = refill_locked(policy, heap, class_index);
+    bool filled = refill_locked(sj__heap_settle_locked(heap), heap, class_index);
     sj__unlock(&heap->lock);
     return filled;
 }
@@ -352,11 +352,11 @@ static void *shared_malloc_locked(const struct sj_policy *policy, struct sj_heap
     return start;
 }
 
-void *sj__heap_shared_malloc(const struct sj_policy *policy, unsigned class_index, bool zero)
+void *sj__heap_shared_malloc(unsigned class_index, bool zero)
 {
     struct sj_heap *heap = sj__adopt_shared_heap();
     sj__lock(&heap->lock);
-    void *start = shared_malloc_locked(policy, heap, class_index, zero);
+    void *start = shared_malloc_locked(sj__heap_settle_locked(heap), heap, class_index, zero);
     sj__unlock(&heap->lock);
     return start;
 }
@@ -384,6 +384,12 @@ static void empty_bin(const struct sj_policy *policy, struct sj_heap *heap, unsi
         link_partial(policy, heap, slab);
     else
         leave_full(heap, slab);
+}
+
+void sj__heap_put_back(const struct sj_policy *policy, struct sj_heap *heap)
+{
+    for (unsigned class_index = 0; class_index < SJ_CLASS_COUNT; class_index++)
+        empty_bin(policy, heap, class_index);
 }
 
 /* Closes an empty slab of a list; `to_system`: its pages go back, which pays for them. Returns the bytes that did. */

@@ -46,14 +46,15 @@ struct sj_bin_list {
     uint64_t taken_slots; /* slots ever taken to be handed out; of an uncounted slab when the bin leaves it */
 };
 
-enum { SJ_POOL_BYTES = 256 };
+enum { SJ_POOL_BYTES = 256, SJ_LEVEL_UNSETTLED = 255 };
 
 struct sj_heap {
     SJ_CACHE_ALIGNED struct sj_bin bins[SJ_CLASS_COUNT];
-    uint8_t pool_next;    /* next byte of `pool` to use; wraps */
-    uint8_t pool_fresh;   /* up to here the pool's bytes are unused */
-    uint16_t exit_rounds; /* how often the thread's exit hook has run */
-    uint32_t thread_id;
+    uint8_t pool_next;          /* next byte of `pool` to use; wraps */
+    uint8_t pool_fresh;         /* up to here the pool's bytes are unused */
+    uint16_t exit_rounds;       /* how often the thread's exit hook has run */
+    uint32_t thread_id;         /* 0: of no thread */
+    struct sj_atomic_u32 level; /* in force when its bins were last put back, or when it was attached; or UNSETTLED */
     uint64_t calloc_avoided_bytes;
     uint8_t pool[SJ_POOL_BYTES]; /* random bytes, one a pick, renewed on slow paths */
 
@@ -99,7 +100,7 @@ struct sj_heap *sj__heap_attach(void);
 void sj__heap_arm_exit(struct sj_heap *heap);
 
 /* Makes `bits` of the class non-empty. False if there is no memory. Owner only; takes the heap's lock. */
-bool sj__heap_refill(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index);
+bool sj__heap_refill(struct sj_heap *heap, unsigned class_index);
 
 /* After a free that brought slab->until_slow to 0. Owner only; takes the heap's lock. */
 void sj__heap_note_free(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab);
@@ -108,7 +109,7 @@ void sj__heap_note_free(const struct sj_policy *policy, struct sj_heap *heap, st
 void sj__heap_settle_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab);
 
 /* Allocates from the heap that all threads share: zero-sized objects, and everything for threads that have ended. */
-void *sj__heap_shared_malloc(const struct sj_policy *policy, unsigned class_index, bool zero);
+void *sj__heap_shared_malloc(unsigned class_index, bool zero);
 
 /* Gives back what the heap holds empty, taken slots included. Owner only, or under the lock of an abandoned heap. */
 void sj__heap_release_idle(const struct sj_policy *policy, struct sj_heap *heap);
@@ -138,6 +139,16 @@ SJ_ALWAYS_INLINE void sj_aging_note_left(struct sj_aging *aging, uint64_t kept_m
  * its list under the lock only. */
 void sj__heap_release_aged(const struct sj_policy *policy, struct sj_heap *heap, struct sj_aging *aging);
 
+/* Puts the slots that were taken for the bins, and not handed out, back into their slabs. Owner only, under the lock. */
+void sj__heap_put_back(const struct sj_policy *policy, struct sj_heap *heap);
+
+/* The policy in force; if it has been raised since the heap's bins were filled they are put back first, since what a bin hands
+ * out from, and what may be dirty of it, is the policy's. Owner only, or of the shared heap; under the lock. */
+const struct sj_policy *sj__heap_settle_locked(struct sj_heap *heap);
+
+/* The same for the calling thread's heap, which is not locked. */
+void sj__heap_settle(struct sj_heap *heap);
+
 /* Takes `slab` out of the list of its bin. */
 void sj__heap_unlink(struct sj_heap *heap, struct sj_slab *slab);
 
@@ -153,6 +164,14 @@ SJ_ALWAYS_INLINE bool sj_scrubs_at_free(const struct sj_policy *policy, size_t s
     return policy->scrub == SJ_SCRUB_FREE ||
            (policy->scrub == SJ_SCRUB_AUTO &&
             (slot_bytes <= SJ_SCRUB_INLINE_BYTES || slot_bytes <= policy->scrub_free_bytes));
+}
+
+/* True if whoever freed slots of this slab remotely has scrubbed them. One that was opened before a raise may hold some that
+ * were freed before it too. */
+SJ_ALWAYS_INLINE bool sj_heap_remote_is_scrubbed(const struct sj_policy *policy, const struct sj_slab *slab,
+                                                 uint32_t level)
+{
+    return sj_scrubs_at_free(policy, slab->slot_bytes) && slab->stamp >= level;
 }
 
 SJ_ALWAYS_INLINE struct sj_bin *sj_heap_bin_for(struct sj_heap *heap, size_t size_bytes)

@@ -6,6 +6,7 @@
 
 #include "heap/adopt.h"
 #include "platform/thread.h"
+#include "report/control_block.h"
 #include "span/cache.h"
 #include "span/large.h"
 #include "span/run.h"
@@ -58,6 +59,8 @@ static void run_locked(void)
         if (oldest_ms != SJ_NEVER_MS)
             sj__release_lower_due(oldest_ms + age_ms);
     }
+    if (sj_control_block_is_pending()) /* the bell was ours to unset, but not to answer */
+        sj__release_lower_due(SJ_DUE_BY_LIMITS);
 }
 
 void sj__pass_run(void)

@@ -4,6 +4,7 @@
  */
 #include "heap/remote.h"
 
+#include "heap/adopt.h"
 #include "heap/pass.h"
 #include "report/report.h"
 #include "span/scrub.h"
@@ -96,7 +97,7 @@ static void fold_word(const struct sj_policy *policy, struct sj_heap *heap, stru
     if (sj_unlikely(stray != 0))
         report_raced(slab, word_index, stray);
     sj_word_set(&word->freed, freed);
-    bool scrubs_at_free = sj_scrubs_at_free(policy, slab->slot_bytes);
+    bool scrubs_at_free = sj_heap_remote_is_scrubbed(policy, slab, sj__adopt_level());
     if (!scrubs_at_free && slab->class_index != SJ_CLASS_ZERO)
         sj_word_set(&word->dirty, freed);
     if (sj_unlikely(sj__remote_claims_first) && scrubs_at_free && slab->class_index != SJ_CLASS_ZERO)

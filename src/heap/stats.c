@@ -46,7 +46,7 @@ static void sum_heaps(struct class_sums *classes, struct sj_heap_sums *sums)
 static void sum_slab(const struct sj_policy *policy, const struct sj_slab *slab, struct class_sums *classes)
 {
     struct class_sums *sums = &classes[slab->class_index];
-    bool scrubbed = sj_scrubs_at_free(policy, slab->slot_bytes);
+    bool scrubbed = sj_heap_remote_is_scrubbed(policy, slab, sj__adopt_level());
     for (unsigned w = 0; w < slab->words; w++) {
         const struct sj_word *word = &slab->planes[w];
         uint64_t remote = sj_load_acquire_u64(&slab->remote->bits[w]); /* pairs with the claim */

@@ -20,6 +20,7 @@
 /* Lower ranks are taken first. */
 enum sj_lock_rank {
     SJ_RANK_START = 1, /* one thread runs the start-up */
+    SJ_RANK_LIVE,      /* one thread serves other processes, or raises the level */
     SJ_RANK_RELEASE,   /* one thread makes the pass of the release clock */
     SJ_RANK_HEAPS,     /* the list of heaps, adoption */
     SJ_RANK_HEAP,      /* one heap's slow path; never two at once but in fork (by id) */

@@ -241,6 +241,7 @@ void sj__options_start(struct sj_settings *settings, unsigned level)
     *settings = (struct sj_settings){ .policy = sj__policy_levels[level],
                                       .level = (uint8_t)level,
                                       .foreign = SJ_FOREIGN_REPORT,
+                                      .live = 1,
                                       .hold = SJ_HOLD_DEFAULT };
 }
 

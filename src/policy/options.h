@@ -62,6 +62,10 @@ void sj__options_settle(struct sj_settings *settings, const struct sj_option_tex
 /* The settings of a level and nothing else: what sj__options_settle gives when all texts are NULL. */
 void sj__options_start(struct sj_settings *settings, unsigned level);
 
+/* Raises to `level`: every option of struct sj_policy that is weaker than the level has it
+ * becomes as strong; others, and how the process reports, stay. */
+void sj__options_raise(struct sj_settings *settings, unsigned level);
+
 /* Applies one text `key=value,key=value` (':' separates too, but not behind the key of a TARGET, whose value may have
  * colons; empty items are skipped) on top of `settings`. Returns the
  * number of items that were not used. `floor` is an unknown key here: it belongs in the file. */

@@ -71,6 +71,7 @@ struct sj_settings {
     uint8_t onerror; /* enum sj_onerror: what follows a misuse that can be refused */
     uint8_t thp;     /* enum sj_thp: transparent huge pages for the program's memory */
     uint8_t disable; /* bool: SCRUBJAY_DISABLE=1 and it may be obeyed */
+    uint8_t live;    /* bool: other processes may ask for something, and the level may be raised */
     uint8_t tick;    /* bool: a thread of our own looks after the ages of free memory */
     struct sj_hold hold;
     uint64_t seed;                /* used if policy.fixed_seed */

@@ -13,6 +13,8 @@
 #include "base/format.h"
 #include "policy/parser.h"
 
+#include <string.h>
+
 enum { WARNINGS_MAX = 8, DETAIL_BYTES = 96, NO_FLOOR = -1 };
 
 enum pass { PASS_LEVEL, PASS_SINGLE };
@@ -175,26 +177,46 @@ static int apply_file(struct sj_settings *settings, const char *text, const char
     return reading.floor;
 }
 
-static void raise_to_floor(struct sj_settings *settings, unsigned floor, SJ_OPTIONS_WARN(warn))
+/* Raises the options whose members lie before `end`; adds their names to `raised`. */
+static void raise_options(struct sj_settings *settings, unsigned level, size_t end, struct sj_text *raised)
 {
-    char buffer[DETAIL_BYTES];
-    struct sj_text raised;
-    sj__format_start(&raised, buffer, sizeof buffer);
     struct sj_settings least;
-    sj__options_start(&least, floor);
+    sj__options_start(&least, level);
     for (size_t i = 0; i < sj__options_count; i++) {
         const struct sj_option *option = &sj__options_table[i];
-        if (option->strengths[0] == '\0')
+        if (option->strengths[0] == '\0' || option->offset >= end)
             continue;
         const uint8_t least_value = sj__option_read(&least, option);
         if (option->strengths[sj__option_read(settings, option)] >= option->strengths[least_value])
             continue;
         sj__option_write(settings, option, least_value);
-        sj__format_char(&raised, ' ');
-        sj__format_string(&raised, option->name);
+        sj__format_char(raised, ' ');
+        sj__format_string(raised, option->name);
     }
-    if (settings->level < floor)
-        settings->level = (uint8_t)floor;
+    if (settings->level < level)
+        settings->level = (uint8_t)level;
+}
+
+void sj__options_raise(struct sj_settings *settings, unsigned level)
+{
+    char buffer[DETAIL_BYTES];
+    struct sj_text raised;
+    struct sj_policy plain = sj__policy_levels[settings->level];
+    plain.fixed_seed = settings->policy.fixed_seed;
+    sj__format_start(&raised, buffer, sizeof buffer);
+    if (memcmp(&settings->policy, &plain, sizeof plain) == 0 && level >= settings->level) {
+        settings->policy = sj__policy_levels[level]; /* also what is no option, or has no strength */
+        settings->policy.fixed_seed = plain.fixed_seed;
+    }
+    raise_options(settings, level, offsetof(struct sj_settings, policy) + sizeof settings->policy, &raised);
+}
+
+static void raise_to_floor(struct sj_settings *settings, unsigned floor, SJ_OPTIONS_WARN(warn))
+{
+    char buffer[DETAIL_BYTES];
+    struct sj_text raised;
+    sj__format_start(&raised, buffer, sizeof buffer);
+    raise_options(settings, floor, sizeof *settings, &raised);
     if (raised.length > 0)
         warn("raised to the floor of /etc/scrubjay.conf:", buffer);
 }

@@ -9,7 +9,8 @@
  *
  * Invariants: the layout of a version never changes; `state` is written last.
  *
- * Concurrency: written once, at start, by one thread; the reader is another process and reads `state` first.
+ * Concurrency: written at start, by one thread; the reader is another process and reads `state` first. A raise of the level
+ * writes `options` again: a reader that finds two different texts in two reads reads again.
  */
 #ifndef SJ_POLICY_STATUS_H
 #define SJ_POLICY_STATUS_H
@@ -35,6 +36,7 @@ struct sj_status {
     uint64_t self;    /* the address of this block in its process; 0 before the start */
     uint32_t state;   /* enum sj_status_state */
     uint32_t process; /* the process that started; a forked child's block names its parent */
+    uint64_t control; /* the address of the control block, see policy/control_block.h; 0 if there is none */
     char release[SJ_STATUS_RELEASE_BYTES];
     char build_id[SJ_STATUS_BUILD_BYTES]; /* hexadecimal */
     char options[SJ_OPTIONS_TEXT_BYTES];  /* as sj__options_print; "" if none is in force */

@@ -13,6 +13,7 @@
 #include "base/format.h"
 #include "platform/build_id.h"
 #include "platform/process.h"
+#include "report/control_block.h"
 #include "report/report.h"
 
 enum { BANNER_BYTES = 1024 };
@@ -34,8 +35,14 @@ void sj__status_publish(enum sj_status_state state, const char *release, const s
     if (state == SJ_STATE_ON)
         sj__options_print(settings, status.options, sizeof status.options);
     status.process = sj__process_id();
+    status.control = sj__control_page.control.self;
     status.self = (uint64_t)(uintptr_t)&status;
     sj__status_amend(state);
+}
+
+void sj__status_amend_options(const struct sj_settings *settings)
+{
+    sj__options_print(settings, status.options, sizeof status.options);
 }
 
 void sj__status_amend(enum sj_status_state state)

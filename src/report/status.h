@@ -20,6 +20,9 @@ void sj__status_publish(enum sj_status_state state, const char *release, const s
  * the process's malloc for a block and got one that is not ours. */
 void sj__status_amend(enum sj_status_state state);
 
+/* The options in force have changed. */
+void sj__status_amend_options(const struct sj_settings *settings);
+
 /* One line on fd 2: `scrubjay: on version=0.1.0 build=1a2b... process=12 options=level=2,...`. */
 void sj__status_banner(void);
 

@@ -61,7 +61,7 @@ static void options_settle__gives_default_level_when_no_texts(void)
                  "level=2,random=on,delay=run,scrub=auto,guard=large,align_end=off,trap=off,copy=write,sized=on,"
                  "foreign=report,onerror=abort,"
                  "thp=never,release_ms=1000,release_max_bytes=67108864,hold_max_bytes=134217728,"
-                 "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,tick=off,"
+                 "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,live=on,tick=off,"
                  "report=text,"
                  "verbose=off,stats=off") == 0);
 }

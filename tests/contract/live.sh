@@ -1,0 +1,224 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# What: `scrubjay stat` and `ctl` on running processes: threads under load, one that is idle, one that refuses, none at all;
+# and a redis-server raised through all levels while clients use it.
+# Why this way: each process says by itself that it has come to no harm: it looks at the contents of its blocks.
+#
+# Usage: tests/contract/live.sh [PATTERN]; SJ_BUILD_DIR is the build folder (default build/release).
+set -u
+# shellcheck source=../support/cases.sh
+. "$(dirname "$0")/../support/cases.sh"
+command=$build/scrubjay
+[ -x "$command" ] || lacks "no scrubjay command in the build folder"
+
+cat >busy.c <<'C'
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static volatile sig_atomic_t ended;
+static void end(int number) { ended = number; }
+static void *work(void *seed)
+{
+    unsigned char *held[64] = { 0 };
+    unsigned random = (unsigned)(size_t)seed;
+    while (!ended) {
+        random = random * 1103515245 + 12345;
+        unsigned slot = random >> 16 & 63;
+        size_t size = (random >> 8 & 4095) + 2;
+        if ((random >> 20 & 511) == 5)
+            size *= 100;
+        if (held[slot] != NULL && held[slot][0] != held[slot][1])
+            _exit(3);
+        free(held[slot]);
+        held[slot] = malloc(size);
+        memset(held[slot], (int)slot, size);
+    }
+    for (int i = 0; i < 64; i++)
+        free(held[i]);
+    return NULL;
+}
+int main(void)
+{
+    pthread_t threads[2];
+    signal(SIGTERM, end);
+    for (size_t i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, work, (void *)(i + 1));
+    work((void *)9);
+    for (size_t i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+C
+cat >idle.c <<'C'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+    char byte;
+    free(malloc(100));
+    close(open("ready", O_CREAT | O_WRONLY, 0600));
+    while (read(7, &byte, 1) == 1)
+        for (int i = 0; i < 10000; i++)
+            free(malloc(i % 2000 + 1));
+    return 0;
+}
+C
+for program in busy idle; do
+    "$cc" -O1 -pthread -fno-builtin "$program.c" -o "$program" || exit 2
+done
+
+# start OPTIONS PROGRAM...: runs it under the library in the background; $process is its id once it is on.
+start()
+{
+    LD_PRELOAD=$library SCRUBJAY_OPTIONS=$1 "${@:2}" >/dev/null 2>"$work/errors" &
+    process=$!
+    trap 'kill "$process" 2>/dev/null' EXIT # of this case's own shell
+    until "$command" verify "$process" >/dev/null 2>&1; do kill -0 "$process" || return 1; done
+}
+
+# end: ends it; complains if it does not end well.
+end()
+{
+    kill "$process"
+    wait "$process" || echo "the process ended with $?: $(head -n 3 "$work/errors")"
+}
+
+ask() { "$command" "$1" --wait 60 "${@:2}"; }
+
+raise_under_load()
+{
+    start level=0 ./busy
+    for level in 1 2 3 4; do
+        says "$(ask ctl "$process" "level=$level")" "level $level"
+        says "$("$command" verify "$process")" "options   level=$level,"
+    done
+    ask ctl "$process" level=3 2>said && echo "it was lowered"
+    says "$(cat said)" "never lowered"
+    ask ctl "$process" level=5 2>said && echo "there is a level 5"
+    ask stat --json "$process" >json
+    says "$(cat json)" '"level":4,"first_level":0'
+    says "$(ask stat "$process")" "level     4, started at 0"
+    end
+}
+check ctl_raises_threads_under_load raise_under_load
+
+ledger_by_stat()
+{
+    start level=2 ./busy
+    ask stat --json "$process" | python3 -c '
+import json, sys
+s = json.load(sys.stdin)
+assert s["allocations"] >= s["frees"] > 0, s
+assert s["live_bytes"] > 0 and s["slab_bytes"] > 0, s'
+    end
+}
+check stat_is_json ledger_by_stat
+
+other_requests()
+{
+    start level=2 ./busy
+    ask ctl "$process" release_ms=77 purge trim >said
+    says "$(cat said)" set
+    "$command" ctl "$process" frobnicate 2>said
+    [ $? = 2 ] || echo "an unknown request has another status"
+    "$command" ctl "$process" level=x 2>/dev/null
+    [ $? = 2 ] || echo "a level that is no number has another status"
+    "$command" ctl "$process" 2>/dev/null
+    [ $? = 2 ] || echo "no request has another status"
+    end
+}
+check ctl_knows_its_requests other_requests
+
+many_reads()
+{
+    start level=1 ./busy
+    for _ in $(seq 40); do
+        ask stat "$process" >/dev/null || echo "stat failed"
+        ask ctl "$process" purge >/dev/null || echo "purge failed"
+    done
+    end
+}
+check stat_does_not_disturb many_reads
+
+two_askers()
+{
+    start level=0 ./busy
+    for _ in $(seq 15); do ask stat "$process" >/dev/null || echo "stat failed"; done &
+    local other=$!
+    for _ in $(seq 15); do ask ctl "$process" release_ms=5 >/dev/null || echo "ctl failed"; done
+    wait "$other"
+    end
+}
+check two_may_ask_at_once two_askers
+
+pending()
+{
+    mkfifo pipe
+    exec 7<>pipe
+    start level=0 ./idle
+    until [ -e ready ]; do kill -0 "$process" || break; done
+    "$command" ctl --wait 0 "$process" level=2 2>said
+    [ $? = 3 ] || echo "another status than pending"
+    says "$(cat said)" pending
+    "$command" stat --wait 0 "$process" 2>said
+    [ $? = 3 ] || echo "stat has another status than pending"
+    printf x >&7
+    until "$command" verify "$process" | grep -q 'level=2,'; do kill -0 "$process" || break; done
+    kill "$process"
+    wait "$process" 2>/dev/null
+    :
+}
+check an_idle_one_is_pending pending
+
+refusing()
+{
+    start level=0,live=off ./busy
+    ask ctl "$process" level=2 2>said && echo "it was raised all the same"
+    says "$(cat said)" live=off
+    ask stat "$process" >/dev/null 2>&1 && echo "it answers all the same"
+    says "$("$command" verify "$process")" "level=0,"
+    end
+}
+check live_off_refuses refusing
+
+no_such()
+{
+    sleep 60 &
+    local sleeper=$!
+    "$command" stat "$sleeper" 2>said
+    [ $? = 1 ] || echo "a process without the library has another status"
+    kill "$sleeper"
+    wait "$sleeper" 2>/dev/null
+    "$command" stat "$sleeper" 2>said
+    [ $? = 2 ] || echo "no process has another status"
+    "$command" stat 2>/dev/null
+    [ $? = 2 ] || echo "no PID has another status"
+}
+check nobody_there no_such
+
+redis()
+{
+    command -v redis-server >/dev/null || lacks "no redis-server"
+    command -v redis-benchmark >/dev/null || lacks "no redis-benchmark"
+    local socket=$work/redis.sock client
+    start level=0 redis-server --port 0 --unixsocket "$socket" --save '' --appendonly no --daemonize no >/dev/null
+    until redis-cli -s "$socket" ping >/dev/null 2>&1; do kill -0 "$process" || return 1; done
+    redis-benchmark -s "$socket" -c 20 -n 60000 -r 5000 -d 300 -t set,get,lpush,lpop,sadd,hset -q >clients 2>&1 &
+    client=$!
+    for level in 1 2 3; do
+        says "$(ask ctl "$process" "level=$level")" "level $level"
+    done
+    ask stat "$process" >/dev/null || echo "stat failed"
+    wait "$client" || echo "redis-benchmark ended with $?: $(tail -n 2 clients)"
+    grep -iE 'error|refused|closed' clients
+    says "$(redis-cli -s "$socket" ping)" PONG
+    says "$("$command" verify "$process")" "level=3,"
+    end
+}
+check redis_is_raised_under_its_clients redis
+
+finish

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What: `scrubjay stat`: what the allocator of a running process holds, as text or JSON.
+ *
+ * Why this way: the process fills its counters when it is asked, on its next slow path. One that makes no call can't; then
+ * what it filled last is shown, with its age, and the exit status says so.
+ *
+ * Invariants: exit status 0 fresh counters, 1 not on, 2 the process can't be reached, 3 pending.
+ *
+ * Concurrency: one thread.
+ */
+#include "command.h"
+#include "control.h"
+#include "counters.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+static void print_usage(FILE *out)
+{
+    fputs(
+        "usage: scrubjay stat [--json] [--wait SECONDS] PID\n"
+        "\n"
+        "Shows what the allocator of process PID holds. It fills its counters on its next slow path, which is waited "
+        "for\n"
+        "5 seconds, or as --wait says. It needs the permission to trace the process. A program that lets nobody trace "
+        "it\n"
+        "can write the same at its end: option stats.\n"
+        "Exit status: 0 shown, 1 Scrubjay is not on there, 2 the process can't be reached, 3 pending: it has taken no\n"
+        "slow path since; what it filled last is shown.\n",
+        out);
+}
+
+static void print_text(const struct sj_remote *remote, const struct sj_stats *stats)
+{
+    char amount[SJ_AMOUNT_BYTES];
+    const struct sj_control *control = &remote->control;
+    printf("process %d  %s\n", (int)remote->target.process, remote->target.program);
+    printf("%-9s %u", "level", control->level.value);
+    if (control->level.value != control->first_level)
+        printf(", started at %u", control->first_level);
+    if (control->waiting.value != 0)
+        fputs(", some threads have not come by since", stdout);
+    printf("; counters %.1f s old", (double)sj__control_age_ms(remote) / 1000);
+    const char *topic = "";
+    for (size_t i = 0; i < sj__counters_count; i++) {
+        const struct sj_counter *counter = &sj__counters[i];
+        const bool is_new = strcmp(topic, counter->topic) != 0;
+        topic = counter->topic;
+        if (is_new)
+            printf("\n%-9s ", topic);
+        printf("%s%s %s", is_new ? "" : ", ", counter->label,
+               sj__counter_text(counter->unit, sj__counter_read(counter, stats), amount));
+    }
+    putchar('\n');
+}
+
+static void print_json(const struct sj_remote *remote, const struct sj_stats *stats)
+{
+    const struct sj_control *control = &remote->control;
+    printf("{\"pid\":%d,\"release\":\"%s\",\"build_id\":\"%s\",\"level\":%u,\"first_level\":%u,\"age_ms\":%llu",
+           (int)remote->target.process, remote->target.status.release, remote->target.status.build_id,
+           control->level.value, control->first_level, (unsigned long long)sj__control_age_ms(remote));
+    for (size_t i = 0; i < sj__counters_count; i++)
+        printf(",\"%s\":%llu", sj__counters[i].name, (unsigned long long)sj__counter_read(&sj__counters[i], stats));
+    puts("}");
+}
+
+static int show(struct sj_remote *remote, bool json, unsigned wait_ms)
+{
+    struct sj_stats stats;
+    const int process = (int)remote->target.process;
+    const int error = sj__control_ask(remote, SJ_COMMAND_COUNTERS, 0, wait_ms);
+    if (error != 0 && error != ETIMEDOUT) {
+        sj__message("process %d can't be asked: %s", process, strerror(error));
+        return SJ_EXIT_CANNOT_TELL;
+    }
+    if (error == 0 && remote->control.answer.error == EPERM)
+        sj__message("process %d was started with live=off: it does not answer", process);
+    else if (error != 0)
+        sj__message("pending: process %d has taken no slow path since it was asked", process);
+    const bool is_fresh = error == 0 && remote->control.answer.error == 0;
+    if (!sj__control_counters(remote, &stats)) {
+        if (is_fresh)
+            sj__message("process %d counts as another version of the library does", process);
+        return is_fresh || error == 0 ? SJ_EXIT_CANNOT_TELL : SJ_EXIT_PENDING;
+    }
+    (json ? print_json : print_text)(remote, &stats);
+    return is_fresh ? SJ_EXIT_GOOD : SJ_EXIT_PENDING;
+}
+
+int sj__command_stat(int argc, char **argv)
+{
+    static const struct option options[] = { { "json", no_argument, NULL, 'j' },
+                                             { "wait", required_argument, NULL, 'w' },
+                                             { "help", no_argument, NULL, 'h' },
+                                             { NULL, 0, NULL, 0 } };
+    struct sj_remote remote;
+    char reason[SJ_CONTROL_REASON_BYTES];
+    unsigned wait_ms = SJ_WAIT_MS;
+    bool json = false;
+    for (int option; (option = getopt_long(argc, argv, "jw:h", options, NULL)) != -1;) {
+        switch (option) {
+        case 'j': json = true; break;
+        case 'w':
+            if (!sj__message_read_wait(optarg, &wait_ms))
+                return SJ_EXIT_USAGE;
+            break;
+        case 'h': print_usage(stdout); return SJ_EXIT_GOOD;
+        default: print_usage(stderr); return SJ_EXIT_USAGE;
+        }
+    }
+    const pid_t process = optind + 1 == argc ? sj__target_parse(argv[optind]) : 0;
+    if (process == 0) {
+        sj__message("one PID is wanted");
+        print_usage(stderr);
+        return SJ_EXIT_USAGE;
+    }
+    const int status = sj__control_open(process, &remote, reason, sizeof reason);
+    if (status != 0) {
+        sj__message("%s", reason);
+        return status;
+    }
+    return show(&remote, json, wait_ms);
+}
