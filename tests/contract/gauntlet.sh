@@ -36,6 +36,8 @@ old_bytes() { from 2; only 'harmless' --runs 2 --filter 'uninitialised read: *' 
 stale_bytes() { from 3; only 'harmless,at the act' --runs 2 --filter 'stale read: [sml]*' "${arms[@]}"; }
 overreads() { from 3; only 'at the act' --runs 2 --filter 'copy: reading*' "${arms[@]}"; }
 large() { from 1; only 'at the act' --runs 2 --filter '*flow: large*' "${arms[@]}"; }
+ended() { from 3; only 'at the act' --runs 2 --filter 'overflow: 17 bytes*' "${arms[@]}"; }
+trapped() { from 3; only 'at the act' --runs 2 --filter '[sw][tr]* *: large*' "${arms[@]}"; }
 copies() { from 2; only 'at the act' --runs 2 --filter 'copy: [!r]*' "${arms[@]}"; }
 deletes() { from 1; only 'at the act' --runs 1 --filter 'mismatch: delete,*' "${arms[@]}"; }
 many() { from 0; only 'at the act' --runs 2 --filter 'double free: a[!f]*' "${arms[@]}"; }
@@ -52,6 +54,8 @@ check old_bytes_are_gone_from_level_2_on old_bytes
 check freed_bytes_are_gone_at_once_from_level_3_on stale_bytes
 check copies_that_read_too_much_are_stopped_from_level_3_on overreads
 check large_blocks_are_guarded_from_level_1_on large
+check large_blocks_end_at_their_guard_from_level_3_on ended
+check freed_large_blocks_are_inaccessible_from_level_3_on trapped
 check copies_are_stopped_from_level_2_on copies
 check deletes_of_other_sizes_are_stopped_from_level_1_on deletes
 

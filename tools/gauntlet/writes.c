@@ -94,6 +94,12 @@ static enum attack_result large_overflow(bool misuse, size_t size)
     return overrun(misuse, (size_t)end, end, end + 8192);
 }
 
+/* Less than a page, so no guard at the page's end sees it; more than 16 bytes, which an alignment may leave. */
+static enum attack_result bytes_behind_large(bool misuse, size_t size)
+{
+    return overrun(misuse, size, (ptrdiff_t)size, (ptrdiff_t)size + 17);
+}
+
 static enum attack_result large_underflow(bool misuse, size_t size)
 {
     return overrun(misuse, (size_t)usable(size), -1, -8193);
@@ -212,6 +218,7 @@ const struct attack attack_writes[] = {
     { "overflow", "64 bytes, middle", "64 bytes behind a block of 2000", small_overflow, 2000 },
     { "overflow", "endless, small", "on and on behind a block of 40", endless_overflow, 40 },
     { "overflow", "large", "8 KiB behind a block of 300,000", large_overflow, LARGE_BYTES },
+    { "overflow", "17 bytes, large", "17 bytes behind the 300,001 asked for", bytes_behind_large, 300001 },
     { "overflow", "large, by read(2)", "read(2) writes 8 KiB behind a block of 300,000", by_system_call, LARGE_BYTES },
     { "underflow", "64 bytes, small", "64 bytes before a block of 40", small_underflow, 40 },
     { "underflow", "64 bytes, middle", "64 bytes before a block of 2000", small_underflow, 2000 },
