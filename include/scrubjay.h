@@ -51,8 +51,16 @@ size_t sj_malloc_usable_size(void *block);
 /* What other allocators and the BSDs have; also exported without the prefix, see scrubjay(3).
  *
  * jemalloc: the usable size that an allocation of `size` bytes would have, 0 if there can't be one; the low six bits of
- * `flags` are the binary logarithm of an alignment. And the sized free with such flags: checked as sj_free_sized. */
+ * `flags` are the binary logarithm of an alignment. The sized free with such flags, sj_sdallocx, is checked as sj_free_sized. */
 size_t sj_nallocx(size_t size, int flags);
+
+/* jemalloc's other calls with such flags, so that a block is the same heap's whichever way it came. 64 in `flags` asks for zeroes
+ * up to the usable size (sj_rallocx: behind the old one); tcaches and arenas are ignored. sj_xallocx never resizes. */
+void *sj_mallocx(size_t size, int flags);
+void *sj_rallocx(void *block, size_t size, int flags);
+size_t sj_xallocx(void *block, size_t size, size_t extra, int flags);
+size_t sj_sallocx(const void *block, int flags);
+void sj_dallocx(void *block, int flags);
 void sj_sdallocx(void *block, size_t size, int flags);
 
 /* OpenBSD: overwrites the first `size` bytes, then frees. More than the block has is reported (SJ-006), at every level. */

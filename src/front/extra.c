@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What: what other allocators and the BSDs have beyond the standards: nallocx and sdallocx, freezero, recallocarray,
+ * What: what other allocators and the BSDs have beyond the standards: jemalloc's mallocx and its kin, freezero, recallocarray,
  * reallocf, reallocarr, and the bounds of the object that a pointer points into.
  *
  * Why this way: programs written for those systems find them, and each is made of the calls that exist, so that it
@@ -22,7 +22,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { FLAGS_SHIFT_MASK = 63 }; /* jemalloc's MALLOCX_LG_ALIGN */
+enum { FLAGS_SHIFT_MASK = 63, FLAGS_ZERO = 64 }; /* jemalloc's MALLOCX_LG_ALIGN and MALLOCX_ZERO */
 
 static bool calls_are_ours(void)
 {
@@ -66,6 +66,56 @@ SJ_EXPORT size_t sj_nallocx(size_t size, int flags)
         alignment > SJ_MAX_REQUEST_BYTES)
         return 0;
     return rounded - sj_large_shift(&sj__sealed.settings.policy, rounded, size, alignment);
+}
+
+/* jemalloc zeroes what is usable, not only what was asked for. */
+SJ_EXPORT void *sj_mallocx(size_t size, int flags)
+{
+    size_t alignment = alignment_of(flags);
+    char *block = alignment <= 1 ? sj_malloc(size) : sj_memalign(alignment, size);
+    if (block != NULL && (flags & FLAGS_ZERO) != 0)
+        memset(block, 0, sj_malloc_usable_size(block));
+    return block;
+}
+
+SJ_EXPORT void *sj_rallocx(void *block, size_t size, int flags)
+{
+    const size_t old_bytes = sj_malloc_usable_size(block);
+    size_t bytes;
+    char *moved;
+    if (alignment_of(flags) <= 1) {
+        moved = sj_realloc(block, size != 0 ? size : 1);
+    } else {
+        moved = sj_memalign(alignment_of(flags), size);
+        if (moved != NULL) {
+            memcpy(moved, block, old_bytes < size ? old_bytes : size);
+            sj_free(block);
+        }
+    }
+    if (moved != NULL && (flags & FLAGS_ZERO) != 0 && (bytes = sj_malloc_usable_size(moved)) > old_bytes)
+        memset(moved + old_bytes, 0, bytes - old_bytes);
+    return moved;
+}
+
+/* Nothing is resized in place: the answer is the size that the block has. */
+SJ_EXPORT size_t sj_xallocx(void *block, size_t size, size_t extra, int flags)
+{
+    (void)size;
+    (void)extra;
+    (void)flags;
+    return sj_malloc_usable_size(block);
+}
+
+SJ_EXPORT size_t sj_sallocx(const void *block, int flags)
+{
+    (void)flags;
+    return sj_malloc_usable_size((void *)(uintptr_t)block);
+}
+
+SJ_EXPORT void sj_dallocx(void *block, int flags)
+{
+    (void)flags;
+    sj_free(block);
 }
 
 SJ_EXPORT void sj_sdallocx(void *block, size_t size, int flags)

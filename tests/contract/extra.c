@@ -8,6 +8,11 @@
 
 #include <malloc.h>
 
+void *mallocx(size_t size, int flags);
+void *rallocx(void *block, size_t size, int flags);
+size_t xallocx(void *block, size_t size, size_t extra, int flags);
+size_t sallocx(const void *block, int flags);
+void dallocx(void *block, int flags);
 size_t nallocx(size_t size, int flags);
 void sdallocx(void *block, size_t size, int flags);
 void freezero(void *block, size_t size);
@@ -34,6 +39,42 @@ static void extra_nallocx__foretells_the_usable_size(void)
     }
     CHECK_EQ(nallocx(SIZE_MAX, 0), 0);
     CHECK_EQ(nallocx((size_t)PTRDIFF_MAX, 0), 0);
+}
+
+static bool all_zero(const char *bytes, size_t count)
+{
+    return count == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0);
+}
+
+static void extra_mallocx__makes_blocks_that_every_call_knows(void)
+{
+    enum { ZERO = 64 };
+    for (int shift = 0; shift <= 16; shift++)
+        for (size_t size = 1; size <= LARGEST; size = size * 5 + 3) {
+            char *block = mallocx(size, shift | ZERO | 1 << 8 | 7 << 20);
+            REQUIRE(block != NULL);
+            CHECK((uintptr_t)block % ((size_t)1 << shift) == 0);
+            CHECK_EQ(sallocx(block, 0), malloc_usable_size(block));
+            CHECK_EQ(xallocx(block, size * 2, 0, 0), malloc_usable_size(block));
+            CHECK(all_zero(block, malloc_usable_size(block)));
+            memset(block, 7, malloc_usable_size(block));
+            size_t old_bytes = malloc_usable_size(block);
+            block = rallocx(block, size * 2 + 100, shift | ZERO);
+            REQUIRE(block != NULL);
+            CHECK((uintptr_t)block % ((size_t)1 << shift) == 0);
+            CHECK(block[0] == 7 && block[size - 1] == 7);
+            size_t kept = old_bytes < size * 2 + 100 ? old_bytes : size * 2 + 100;
+            CHECK(memcmp(block, block + 1, kept - 1) == 0);
+            if (malloc_usable_size(block) > old_bytes)
+                CHECK(all_zero(block + old_bytes, malloc_usable_size(block) - old_bytes));
+            if (size % 2 == 0)
+                free(block);
+            else
+                dallocx(block, shift);
+        }
+    free(mallocx(100, 0));
+    dallocx(malloc(100), 0);
+    CHECK(mallocx(SIZE_MAX, 0) == NULL && mallocx((size_t)PTRDIFF_MAX, 12) == NULL);
 }
 
 static void extra_sdallocx__frees_what_was_made_with_these_flags(void)
@@ -181,6 +222,7 @@ int main(int argc, char **argv)
 {
     unit_begin(argc, argv);
     RUN(extra_nallocx__foretells_the_usable_size);
+    RUN(extra_mallocx__makes_blocks_that_every_call_knows);
     RUN(extra_sdallocx__frees_what_was_made_with_these_flags);
     RUN(extra_freezero__overwrites_and_frees);
     RUN(extra_recallocarray__zeroes_what_is_added);
