@@ -9,16 +9,16 @@
 # what is timed; so it comes from the runs for the books, which are not. doc/release.md has the tables.
 #
 # Usage: bench/release-sweep.sh [BUILD-DIR [OUT-DIR [TIME [WORKLOAD...]]]]
-#        (default build/release, BUILD-DIR/release-sweep, 6m a level, and those below: twenty minutes in all). TIME is the budget
-#        of a level, which never makes fewer than ten blocks; or, as 4p, the number of pairs, for a look.
+#        (default build/release, BUILD-DIR/release-sweep, 16p, and those below: seventeen minutes in all). TIME is the budget
+#        of a level, which never makes fewer than ten blocks; or, as 16p, the number of pairs, two a block.
 
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(realpath -e "${1:-$here/../build/release}")
 out=${2:-$build/release-sweep}
-case ${3:-6m} in
+case ${3:-16p} in
 *p) budget=(--pairs "${3%p}") ;;
-*) budget=(--time "${3:-6m}") ;;
+*) budget=(--time "${3:-16p}") ;;
 esac
 library=$build/libscrubjay.so
 bin=$build/bench
