@@ -161,7 +161,10 @@ static void load_run(struct bench_run *run, const struct json_t *line)
     run->proof.started = (unsigned)load_size(line, "processes");
     run->proof.ended = (unsigned)load_size(line, "processes_ended");
     run->proof.off = (unsigned)load_size(line, "processes_off");
+    run->proof.peak_rss_sum_bytes = 1024 * (uint64_t)load_size(line, "peak_rss_sum_kib");
     const struct json_t *counters = bench_json_member(line, "counters");
+    if (counters == NULL)
+        run->proof.ended = 0; /* left out: there is nothing to show of any process */
     for (size_t i = 0; counters != NULL && bench_counter_name(i) != NULL; i++)
         bench_counter_set(&run->proof, i, load_size(counters, bench_counter_name(i)));
     snprintf(run->proof.build_id, sizeof run->proof.build_id, "%s", bench_json_text(line, "build_id", ""));
