@@ -70,7 +70,8 @@ foreach(section IN ITEMS 1 3 5 7)
         install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
     endif()
 endforeach()
-if(EXISTS ${PROJECT_SOURCE_DIR}/completions/scrubjay.bash)
-    install(FILES completions/scrubjay.bash RENAME scrubjay
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-endif()
+install(FILES completions/scrubjay.bash RENAME scrubjay
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES completions/scrubjay.zsh RENAME _scrubjay
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES completions/scrubjay.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
