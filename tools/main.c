@@ -23,6 +23,7 @@ static const struct command {
       "is it really on in a command or a process, which build, which options; or why not" },
     { "stat", sj__command_stat, "what the allocator of a running process holds" },
     { "ctl", sj__command_ctl, "raise the level of a running process, or have it give memory back" },
+    { "doctor", sj__command_doctor, "what this machine gives to the protections, and what is missing" },
     { "explain", sj__command_explain, "what an option does and costs, what a report means" },
     { "report", sj__command_report, "the report in a JSON or core file, with functions and lines" },
     { "cost", sj__command_cost, "what each level and option costs a program of yours" },

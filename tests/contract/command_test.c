@@ -265,6 +265,28 @@ static void command_explain__knows_every_option_and_report(void)
     CHECK(said("Did you mean `scrubjay explain scrub`?"));
 }
 
+static void command_doctor__tells_what_there_is(void)
+{
+    static const char *const facts[] = { "guard markers", "max_map_count", "protection keys",
+                                         "huge pages",    "overcommit",    "address space",
+                                         "control group", "seccomp",       "ptrace_scope" };
+    char wanted[32];
+    const int status = shell("%s doctor 2>&1", command);
+    for (unsigned i = 0; i < sizeof facts / sizeof facts[0]; i++)
+        CHECK(said(facts[i]));
+    CHECK_EQ(status, strstr(output, "!!") != NULL ? 1 : 0);
+    FILE *file = fopen("/proc/sys/vm/max_map_count", "r");
+    if (CHECK(file != NULL) && CHECK(fgets(wanted, sizeof wanted, file) != NULL)) {
+        wanted[strcspn(wanted, "\n")] = '\0';
+        CHECK(said(wanted));
+    }
+    if (file != NULL)
+        fclose(file);
+    CHECK_EQ(shell("ulimit -v 4000000; %s doctor 2>&1", command), status);
+    CHECK(said("4000000 KiB"));
+    CHECK_EQ(shell("%s doctor now 2>&1", command), 2);
+}
+
 static void command_main__hints_when_word_is_unknown(void)
 {
     CHECK_EQ(shell("%s 2>&1", command), 2);
@@ -308,6 +330,7 @@ int main(int argc, char **argv)
     RUN(command_verify__does_not_run_the_program);
     RUN(command_verify__sees_running_process_when_linked_or_not);
     RUN(command_explain__knows_every_option_and_report);
+    RUN(command_doctor__tells_what_there_is);
     RUN(command_main__hints_when_word_is_unknown);
     char remove[PATH_MAX];
     snprintf(remove, sizeof remove, "rm -rf %s", folder);

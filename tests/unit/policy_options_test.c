@@ -57,13 +57,15 @@ static void options_settle__gives_default_level_when_no_texts(void)
     CHECK_EQ(settings.level, SJ_LEVEL_DEFAULT);
     CHECK_EQ(settings.disable, 0);
     CHECK_EQ(warning_count, 0);
-    CHECK(strcmp(print(&settings),
-                 "level=2,random=on,delay=run,scrub=auto,guard=large,align_end=off,trap=off,copy=write,sized=on,"
-                 "foreign=report,onerror=abort,"
-                 "thp=never,release_ms=1000,release_max_bytes=67108864,hold_max_bytes=134217728,"
-                 "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,live=on,tick=off,"
-                 "report=text,"
-                 "verbose=off,stats=off") == 0);
+    CHECK(
+        strcmp(
+            print(&settings),
+            "level=2,random=on,delay=run,scrub=auto,guard=large,align_end=off,trap=off,copy=write,sized=on,"
+            "foreign=report,onerror=abort,"
+            "thp=never,release_ms=1000,release_max_bytes=67108864,hold_max_bytes=134217728,"
+            "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,live=on,tick=off,"
+            "report=text,"
+            "verbose=off,stats=off") == 0);
 }
 
 static void options_settle__equals_level_when_level_is_set(void)
