@@ -82,7 +82,8 @@ sj_install_packages()
 sj_need_build()
 {
     sj_need cmake:cmake ninja:ninja-build gcc:gcc g++:g++ ld:binutils /usr/include/stdio.h:libc6-dev \
-        /usr/include/jansson.h:libjansson-dev /usr/include/elfutils/libdwfl.h:libdw-dev
+        /usr/include/jansson.h:libjansson-dev /usr/include/elfutils/libdwfl.h:libdw-dev \
+        /usr/include/curses.h:libncurses-dev
 }
 
 sj_need_preset()

@@ -32,6 +32,7 @@ int sj__command_verify(int argc, char **argv);
 int sj__command_report(int argc, char **argv);
 int sj__command_ctl(int argc, char **argv);
 int sj__command_stat(int argc, char **argv);
+int sj__command_top(int argc, char **argv);
 int sj__command_doctor(int argc, char **argv);
 int sj__command_gauntlet(int argc, char **argv);
 int sj__command_cost(int argc, char **argv);

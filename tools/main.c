@@ -22,6 +22,7 @@ static const struct command {
     { "verify", sj__command_verify,
       "is it really on in a command or a process, which build, which options; or why not" },
     { "stat", sj__command_stat, "what the allocator of a running process holds" },
+    { "top", sj__command_top, "the same, redrawn, with what it gains a second" },
     { "ctl", sj__command_ctl, "raise the level of a running process, or have it give memory back" },
     { "doctor", sj__command_doctor, "what this machine gives to the protections, and what is missing" },
     { "explain", sj__command_explain, "what an option does and costs, what a report means" },

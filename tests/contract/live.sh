@@ -174,6 +174,34 @@ pending()
 }
 check an_idle_one_is_pending pending
 
+# screen: what stands on the terminal.
+screen() { tmux -S "$work/tmux" capture-pane -p 2>/dev/null; }
+
+on_a_screen()
+{
+    command -v tmux >/dev/null || lacks "no tmux"
+    "$command" top --help >/dev/null 2>&1 || lacks "built without curses"
+    start level=1 ./busy
+    trap 'kill "$process" 2>/dev/null; tmux -S "$work/tmux" kill-server 2>/dev/null' EXIT
+    tmux -S "$work/tmux" -f /dev/null new-session -d -x 100 -y 60 "$command top --every 0.1 $process; echo \$? >ended"
+    until screen | grep -q 'allocated  *[0-9,]*  *[0-9,]'; do
+        tmux -S "$work/tmux" has-session 2>/dev/null || break
+    done
+    screen >shown
+    says "$(cat shown)" "process $process"
+    says "$(cat shown)" "level 1"
+    says "$(cat shown)" "gained a second"
+    ask ctl "$process" level=2 >/dev/null
+    until screen | grep -q 'level 2 (started at 1)'; do tmux -S "$work/tmux" has-session 2>/dev/null || break; done
+    says "$(screen)" "level 2 (started at 1)"
+    tmux -S "$work/tmux" send-keys q
+    until [ -s ended ]; do tmux -S "$work/tmux" has-session 2>/dev/null || break; done
+    says "$(cat ended)" 0
+    tmux -S "$work/tmux" kill-server 2>/dev/null
+    end
+}
+check top_draws_on_a_screen on_a_screen
+
 refusing()
 {
     start level=0,live=off ./busy
