@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: MIT
 #
 # What: what other intervals of release_ms cost and save: {0, 100, 1000, 5000, -1, nothing held at all} at levels 0, 2 and 3, over
-# workloads and programs that free much memory. Writes tables in Markdown: cpu, peak memory and faults with intervals
-# from `scrubjay bench`, one a level; and the library's own books of one run each (MiB x s held, faults and calls avoided and
-# caused), with the mean of its resident memory over time.
-# Why this way: all measuring is in `scrubjay bench`; this only names the arms. The mean is of samples every 20 ms, which disturb
-# what is timed; so it comes from the runs for the books, which are not. doc/release.md has the tables.
+# workloads and programs that free much memory. Writes tables in Markdown: cpu, peak and mean memory and faults with
+# intervals from `scrubjay bench`, one a level; and the library's own books of one run each (MiB x s held, faults and calls
+# avoided and caused).
+# Why this way: all measuring is in `scrubjay bench`; this only names the arms. doc/release.md has the tables.
 #
 # Usage: bench/release-sweep.sh [BUILD-DIR [OUT-DIR [TIME [WORKLOAD...]]]]
 #        (default build/release, BUILD-DIR/release-sweep, 16p, and those below: seventeen minutes in all). TIME is the budget
@@ -18,7 +17,7 @@ build=$(realpath -e "${1:-$here/../build/release}")
 out=${2:-$build/release-sweep}
 case ${3:-16p} in
 *p) budget=(--pairs "${3%p}") ;;
-*) budget=(--time "${3:-16p}") ;;
+*) budget=(--time "$3") ;;
 esac
 library=$build/libscrubjay.so
 bin=$build/bench
@@ -58,30 +57,10 @@ done
 # book NAME: a number of the JSON summary in $said
 book() { sed -nE "s/.*\"$1\":([0-9]+).*/\\1/p" <<<"$said" | tail -n 1; }
 
-# Runs a command with the options $1. Sets $said to what it says on fd 2, $mean to its mean resident memory in MiB.
-run_sampled()
-{
-    local options=$1 pid pages=0 samples=0 resident
-    shift
-    env SCRUBJAY_OPTIONS="$options" LD_PRELOAD="$library" "$@" >"$out/output" 2>"$out/said" &
-    pid=$!
-    # A process that has ended has no pages.
-    while read -r _ resident _ <"/proc/$pid/statm" && [ "$resident" -gt 0 ]; do
-        pages=$((pages + resident))
-        samples=$((samples + 1))
-        sleep 0.02
-    done 2>>"$out/output"
-    wait "$pid" || echo "release-sweep: failed: $*" >&2
-    said=$(<"$out/said")
-    mean=$(awk -v pages=$pages -v samples=$samples -v bytes="$(getconf PAGESIZE)" \
-        'BEGIN { printf "%.1f", samples > 0 ? pages / samples * bytes / 1048576 : 0 }')
-    rm -f "$out/output" "$out/said"
-}
-
 books=$out/books.md
 {
-    echo "| workload | level | release_ms | peak, MiB | mean over time, MiB | blocks held, MiB s | runs held, MiB s | given back by age, MiB | faults avoided | faults caused | calls avoided | calls caused |"
-    echo "|---|---|---|---|---|---|---|---|---|---|---|---|"
+    echo "| workload | level | release_ms | blocks held, MiB s | runs held, MiB s | given back by age, MiB | faults avoided | faults caused | calls avoided | calls caused |"
+    echo "|---|---|---|---|---|---|---|---|---|---|"
 } >"$books"
 while IFS='|' read -r workload _ _ _ command; do
     case $workload in
@@ -91,11 +70,11 @@ while IFS='|' read -r workload _ _ _ command; do
     read -ra words <<<"${command//\{dir\}/$data}"
     for level in "${levels[@]}"; do
         for interval in "${intervals[@]}"; do
-            run_sampled "level=$level,$(options_of "$interval"),stats=json" "${words[@]}"
+            said=$(env SCRUBJAY_OPTIONS="level=$level,$(options_of "$interval"),stats=json" LD_PRELOAD="$library" \
+                "${words[@]}" 2>&1 >/dev/null </dev/null)
             aged=$(book released_by_age)
-            peak=$(book peak_rss_bytes)
-            printf '| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n' "$workload" "$level" "$interval" \
-                $((peak >> 20)) "$mean" "$(book blocks_mib_s)" "$(book runs_mib_s)" $((aged >> 20)) \
+            printf '| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n' "$workload" "$level" "$interval" \
+                "$(book blocks_mib_s)" "$(book runs_mib_s)" $((aged >> 20)) \
                 "$(book faults_avoided)" "$(book faults_caused)" "$(book calls_avoided)" "$(book calls_caused)" >>"$books"
         done
     done
