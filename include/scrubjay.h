@@ -118,7 +118,7 @@ struct sj_stats {
     uint64_t slab_bytes;           /* their size */
     uint64_t large_live_blocks;    /* number of live large blocks */
     uint64_t large_live_bytes;
-    uint64_t free_held_bytes;      /* free runs that still hold pages */
+    uint64_t free_held_bytes;      /* free memory that still holds pages */
     uint64_t window_bytes;         /* address space in use for user memory */
     uint64_t metadata_bytes;       /* records, map and heaps */
     uint64_t heaps;                /* thread heaps ever made */
@@ -154,6 +154,8 @@ struct sj_stats {
     uint64_t run_gap_bytes[24]; /* gaps as far as they were held: a run that was given back is of unknown age */
 
     uint64_t forgone_bytes; /* ledger: freed under scrub=off and reused before a raise of the level brought scrub */
+    uint64_t slab_guards;   /* guards that stand behind slabs */
+    uint64_t places_not_isolated; /* isolate=on: slabs that got common memory, and places that classes had to give up */
 };
 #define SJ_STATS_VERSION 4
 

@@ -14,8 +14,8 @@
 #include "platform/thread.h"
 #include "report/report.h"
 #include "span/large.h"
+#include "span/site.h"
 #include "span/run.h"
-#include "span/slab.h"
 
 #include <pthread.h>
 
@@ -31,7 +31,7 @@ static void prepare(void)
     sj__live_lock_for_fork();
     sj__pass_lock_for_fork();
     sj__adopt_lock_for_fork();
-    sj__slab_lock_for_fork();
+    sj__site_lock_for_fork();
     sj__large_lock_for_fork();
     sj__run_lock_for_fork();
     sj__arena_lock_for_fork();
@@ -46,7 +46,7 @@ static void release(bool in_child)
     sj__arena_unlock_after_fork(in_child);
     sj__run_unlock_after_fork(in_child);
     sj__large_unlock_after_fork(in_child);
-    sj__slab_unlock_after_fork(in_child);
+    sj__site_unlock_after_fork(in_child);
     sj__adopt_unlock_after_fork(in_child);
     sj__pass_unlock_after_fork(in_child);
     sj__live_unlock_after_fork(in_child);

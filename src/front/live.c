@@ -16,6 +16,7 @@
 #include "policy/options.h"
 #include "report/control_block.h"
 #include "report/status.h"
+#include "span/run.h"
 
 #include <errno.h>
 #include <string.h>
@@ -129,6 +130,8 @@ static void write_page(const struct sj_settings *settings)
         __atomic_store_n(&sj__sealed.copies.write_base, sj__window_base, __ATOMIC_RELAXED);
     if (settings->policy.copy == SJ_COPY_BOTH)
         __atomic_store_n(&sj__sealed.copies.read_base, sj__window_base, __ATOMIC_RELAXED);
+    if (settings->policy.isolate)
+        sj__run_keep_apart();
     sj__adopt_raise(settings);
     raising = *sj__sealed.raised_to;
     raising.malloc = raising_malloc;

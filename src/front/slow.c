@@ -10,6 +10,7 @@
 #include "heap/remote.h"
 #include "report/report.h"
 #include "span/scrub.h"
+#include "span/site.h"
 
 #include <errno.h>
 #include <string.h>
@@ -52,12 +53,15 @@ bool sj__slow_is_inside(void)
 
 /* ---- Allocation ------------------------------------------------------------------------------------------------- */
 
-/* Memory is short: all that is free goes back. True if that was anything. */
-static bool make_room(void)
+/* In this order. */
+enum way_to_room { PURGE, GIVE_PLACES_UP, WAYS_TO_ROOM };
+
+/* Memory is short: all that is free goes back, or whoever wants it may have the addresses too. True if that was anything. */
+static bool make_room(unsigned way)
 {
     enum sj_inside inside = sj__heap_inside;
     sj__heap_inside = SJ_INSIDE_SPANS;
-    bool given = sj__pass_purge(SJ_PURGE_ALL) > 0;
+    bool given = (way == PURGE ? sj__pass_purge(SJ_PURGE_ALL) : sj__site_give_up()) > 0;
     sj__heap_inside = inside;
     return given;
 }
@@ -67,8 +71,9 @@ static void *slow_large(size_t alignment, size_t size_bytes, bool zero, struct s
     int saved_errno = errno;
     enum sj_inside outer = sj__slow_enter(asker);
     void *block = sj__large_malloc(policy_in_force(), size_bytes, alignment, zero);
-    if (block == NULL && outer == SJ_OUTSIDE && make_room())
-        block = sj__large_malloc(policy_in_force(), size_bytes, alignment, zero);
+    for (unsigned way = PURGE; block == NULL && outer == SJ_OUTSIDE && way < WAYS_TO_ROOM; way++)
+        if (make_room(way))
+            block = sj__large_malloc(policy_in_force(), size_bytes, alignment, zero);
     sj__slow_leave(outer);
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
@@ -98,7 +103,9 @@ static struct sj_heap *ready_heap(unsigned class_index, struct sj_asker asker)
     if (attached)
         heap = sj__heap_attach();
     sj__heap_inside = SJ_INSIDE_HEAP;
-    bool ready = heap != NULL && (refill(heap, class_index) || (make_room() && refill(heap, class_index)));
+    bool ready = heap != NULL && refill(heap, class_index);
+    for (unsigned way = PURGE; heap != NULL && !ready && way < WAYS_TO_ROOM; way++)
+        ready = make_room(way) && refill(heap, class_index);
     sj__slow_leave(outer);
     if (attached && heap != NULL)
         sj__heap_arm_exit(heap); /* may allocate, so only now */

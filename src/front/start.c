@@ -32,6 +32,7 @@
 #include "report/report.h"
 #include "report/status.h"
 #include "span/release.h"
+#include "span/run.h"
 #include "span/size_class.h"
 
 #include <errno.h>
@@ -171,12 +172,14 @@ static bool step_aside(struct sj_settings *settings)
     return false;
 }
 
-/* What is checked about copies, and where randomness comes from, is not in the variants. */
+/* What is checked about copies, where things lie and where randomness comes from is not in the variants. */
 static bool is_of_level(const struct sj_policy *policy, unsigned level)
 {
     struct sj_policy served = *policy;
     served.copy = sj__policy_levels[level].copy;
     served.fixed_seed = 0;
+    served.guard = sj__policy_levels[level].guard;
+    served.isolate = sj__policy_levels[level].isolate;
     return memcmp(&served, &sj__policy_levels[level], sizeof served) == 0;
 }
 
@@ -200,6 +203,8 @@ static bool take_place(struct sj_settings *settings)
     if (!sj__window_start(random[0], random[1], random[2], settings->thp == SJ_THP_SYSTEM))
         return false;
     sj__size_classes_start();
+    if (settings->policy.isolate)
+        sj__run_keep_apart();
     if (!sj__heaps_start(settings))
         return false;
     size_t allowance = sj__process_memory_allowance("/sys/fs/cgroup", "/proc/self/cgroup");

@@ -16,6 +16,7 @@
 #include "report/report.h"
 #include "span/cache.h"
 #include "span/large.h"
+#include "span/site.h"
 #include "span/run.h"
 
 #include <string.h>
@@ -62,10 +63,19 @@ static void add_large(struct sj_stats *stats)
     stats->scrubbed_at_free += counts.scrubbed_bytes;
     stats->scrubbed_at_reuse += counts.reused_bytes;
     stats->scrubbed_by_kernel += counts.released_bytes;
-    stats->guards_refused = counts.guards_refused;
+    stats->guards_refused += counts.guards_refused;
     stats->traps_refused = counts.traps_refused;
     stats->realloc_moved_bytes = counts.moved_bytes;
     stats->realloc_copied_bytes = counts.copied_bytes;
+}
+
+static void add_places(struct sj_stats *stats)
+{
+    struct sj_site_counts counts;
+    sj__site_read_counts(&counts);
+    stats->slab_guards = counts.guards;
+    stats->guards_refused += counts.guards_refused;
+    stats->places_not_isolated = counts.not_isolated;
 }
 
 static void add_kept(struct sj_stats *stats)
@@ -97,7 +107,7 @@ static void add_runs(struct sj_stats *stats, const struct sj_run_bytes *runs)
 {
     struct sj_pass_counts pass;
     sj__pass_read_counts(&pass);
-    stats->free_held_bytes = sj_run_held_bytes(runs) + stats->cache_kept_bytes;
+    stats->free_held_bytes = sj_run_held_bytes(runs) + runs->set_aside + stats->cache_kept_bytes;
     stats->owed_bytes += runs->owed;
     stats->scrubbed_at_reuse += runs->paid_reuse;
     stats->scrubbed_by_kernel += runs->paid_kernel;
@@ -159,6 +169,7 @@ static void fill(const struct sj_policy *policy, struct sj_stats *stats)
     memset(stats, 0, sizeof *stats);
     stats->version = SJ_STATS_VERSION;
     fill_small(policy, stats);
+    add_places(stats);
     add_large(stats);
     add_kept(stats);
     add_pages(stats);
@@ -328,6 +339,8 @@ static void write_summary(struct summary *summary)
     add_field(summary, "free_held", stats.free_held_bytes);
     add_field(summary, "window", stats.window_bytes);
     add_field(summary, "metadata", stats.metadata_bytes);
+    begin_topic(summary, "slab_guards");
+    add_field(summary, "standing", stats.slab_guards);
     begin_topic(summary, "realloc_bytes");
     add_field(summary, "moved", stats.realloc_moved_bytes);
     add_field(summary, "copied", stats.realloc_copied_bytes);
@@ -339,6 +352,7 @@ static void write_summary(struct summary *summary)
     begin_topic(summary, "dropped");
     add_field(summary, "guards_refused", stats.guards_refused);
     add_field(summary, "traps_refused", stats.traps_refused);
+    add_field(summary, "places_not_isolated", stats.places_not_isolated);
     add_field(summary, "system_calls_refused", stats.system_calls_refused);
     add_field(summary, "weak_seeds", stats.weak_seeds);
     add_holding(summary, &stats);

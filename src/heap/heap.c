@@ -179,11 +179,10 @@ void sj__heap_note_free(const struct sj_policy *policy, struct sj_heap *heap, st
 
 static struct sj_slab *open_slab(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index)
 {
-    bool accessible = class_index != SJ_CLASS_ZERO;
-    struct sj_slab *slab = sj__slab_open(class_index, heap, sj__adopt_level(), accessible);
+    struct sj_slab *slab = sj__slab_open(policy, class_index, heap, sj__adopt_level());
     if (slab == NULL) { /* there may be memory in large blocks that are kept for reuse */
         sj__large_drain();
-        slab = sj__slab_open(class_index, heap, sj__adopt_level(), accessible);
+        slab = sj__slab_open(policy, class_index, heap, sj__adopt_level());
     }
     if (slab == NULL)
         return NULL;

@@ -10,6 +10,7 @@
 #include "span/cache.h"
 #include "span/large.h"
 #include "span/run.h"
+#include "span/site.h"
 
 enum { AGED_SLABS = 256 }; /* of one pass: system calls */
 
@@ -30,8 +31,10 @@ static uint64_t release_all(uint64_t before_ms)
                               .oldest_ms = SJ_NEVER_MS };
     sj__adopt_fold_ended(&aging);
     sj__adopt_release_aged(&aging);
-    (void)sj_fetch_add_relaxed_u64(&slab_bytes, aging.given_bytes);
-    uint64_t oldest_ms = sooner(aging.oldest_ms, sj__large_release_aged(before_ms, &aging.budget_bytes));
+    size_t budget_bytes = aging.budget_bytes;
+    uint64_t oldest_ms = sooner(aging.oldest_ms, sj__site_release_aged(before_ms, &aging.budget_bytes));
+    (void)sj_fetch_add_relaxed_u64(&slab_bytes, aging.given_bytes + budget_bytes - aging.budget_bytes);
+    oldest_ms = sooner(oldest_ms, sj__large_release_aged(before_ms, &aging.budget_bytes));
     return sooner(oldest_ms, sj__run_release_aged(before_ms, &aging.budget_bytes));
 }
 
@@ -42,8 +45,10 @@ static void apply_limits(void)
     if (sj__cache_is_beyond_limits())
         (void)sj__large_drain();
     sj__run_read_bytes(&runs);
-    if (sj_run_held_bytes(&runs) > sj_load_relaxed_u64(&sj__release_limits.hold_bytes))
+    if (sj_run_held_bytes(&runs) + runs.set_aside > sj_load_relaxed_u64(&sj__release_limits.hold_bytes)) {
         (void)sj__run_purge();
+        (void)sj__site_purge();
+    }
 }
 
 static void run_locked(void)
@@ -85,7 +90,7 @@ size_t sj__pass_purge(enum sj_purge how)
     if (how == SJ_PURGE_ALL)
         sj__adopt_release_aged(&all);
     given_bytes += all.given_bytes + sj__large_drain();
-    return given_bytes + sj__run_purge();
+    return given_bytes + sj__site_purge() + sj__run_purge();
 }
 
 void sj__pass_read_counts(struct sj_pass_counts *out)

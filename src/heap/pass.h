@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What: the pass of the release clock over all that holds free pages: idle slabs, kept large blocks, free runs.
+ * What: the pass of the release clock over all that holds free pages: idle slabs, kept places and large blocks, free runs.
  *
  * Why this way: whoever comes along a slow path when something is due makes the pass, a bounded one; what it leaves is due
  * at once, so the next slow path goes on with it. Only one makes it at a time: who finds the lock taken goes on, since the
@@ -29,7 +29,7 @@ SJ_ALWAYS_INLINE void sj_pass_if_due(void)
 }
 
 enum sj_purge {
-    SJ_PURGE_FAST, /* free runs and kept large blocks */
+    SJ_PURGE_FAST, /* free runs, kept places and large blocks */
     SJ_PURGE,      /* also the empty slabs of the calling thread, and of threads that have ended */
     SJ_PURGE_ALL   /* also the empty slabs that other threads keep */
 };
@@ -39,7 +39,7 @@ size_t sj__pass_purge(enum sj_purge how);
 
 struct sj_pass_counts {
     uint64_t passes;
-    uint64_t slab_bytes; /* given back out of idle slabs */
+    uint64_t slab_bytes; /* given back out of idle slabs and kept places */
 };
 void sj__pass_read_counts(struct sj_pass_counts *out);
 

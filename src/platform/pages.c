@@ -45,6 +45,7 @@
 #define PAGES_READ_WRITE           (PROT_READ | PROT_WRITE)
 #define PAGES_GUARD_BUDGET_DEFAULT 16000u /* guards, where vm.max_map_count can't be read */
 #define PAGES_GUARD_BUDGET_SHARE   4u     /* of vm.max_map_count; a guard takes up to two mappings, so half at most */
+#define PAGES_GUARD_MANY_SHARE     5u     /* of the budget: so that three million objects make under 8,000 mappings */
 
 /* --- The two ways to the kernel, and the tests' own. --- */
 
@@ -313,7 +314,7 @@ static size_t pages_read_guard_budget(void)
     return budget / PAGES_GUARD_BUDGET_SHARE + 1;
 }
 
-static bool pages_take_from_budget(struct sj_atomic_size *taken)
+static size_t pages_budget(void)
 {
     size_t budget = sj_load_relaxed_size(&pages_guard_budget);
 
@@ -321,6 +322,11 @@ static bool pages_take_from_budget(struct sj_atomic_size *taken)
         budget = pages_read_guard_budget();
         sj_store_relaxed_size(&pages_guard_budget, budget);
     }
+    return budget;
+}
+
+static bool pages_take_from_budget(struct sj_atomic_size *taken, size_t budget)
+{
     (void)sj_fetch_add_relaxed_size(taken, 1);
     if (sj_load_relaxed_size(&pages_protected_guards) + sj_load_relaxed_size(&pages_traps) <= budget)
         return true;
@@ -338,9 +344,9 @@ static bool pages_guard_by_marker(void *address, size_t bytes)
     return false;
 }
 
-static bool pages_guard_by_protection(void *address, size_t bytes)
+static bool pages_guard_by_protection(void *address, size_t bytes, size_t share)
 {
-    if (!pages_take_from_budget(&pages_protected_guards))
+    if (!pages_take_from_budget(&pages_protected_guards, pages_budget() / share))
         return false;
     (void)sj__pages_release(address, bytes);
     if (sj__pages_protect(address, bytes))
@@ -349,12 +355,28 @@ static bool pages_guard_by_protection(void *address, size_t bytes)
     return false;
 }
 
-bool sj__pages_guard(void *address, size_t bytes)
+/* `share`: by protection only while no more than that part of the budget is used. */
+static bool pages_guard(void *address, size_t bytes, size_t share)
 {
     /* Markers are refused in locked memory, and where the page tables can't be had. */
-    bool done = pages_guard_by_marker(address, bytes) || pages_guard_by_protection(address, bytes);
+    bool done = pages_guard_by_marker(address, bytes) || pages_guard_by_protection(address, bytes, share);
 
     return pages_count(&pages_guards, done);
+}
+
+bool sj__pages_guard(void *address, size_t bytes)
+{
+    return pages_guard(address, bytes, 1);
+}
+
+bool sj__pages_can_guard_many(void)
+{
+    return pages_markers || sj_load_relaxed_size(&pages_protected_guards) < pages_budget() / PAGES_GUARD_MANY_SHARE;
+}
+
+bool sj__pages_guard_many(void *address, size_t bytes)
+{
+    return pages_guard(address, bytes, PAGES_GUARD_MANY_SHARE);
 }
 
 bool sj__pages_unguard(void *address, size_t bytes)
@@ -378,7 +400,7 @@ bool sj__pages_trap(void *address, size_t bytes, enum sj_trap how)
 {
     if (how == SJ_TRAP_EMPTYING)
         return pages_count(&pages_guards, pages_guard_by_marker(address, bytes));
-    if (!pages_take_from_budget(&pages_traps))
+    if (!pages_take_from_budget(&pages_traps, pages_budget()))
         return false;
     if (sj__pages_protect(address, bytes))
         return true;

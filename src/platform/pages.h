@@ -66,6 +66,11 @@ void sj__pages_no_huge(void *address, size_t bytes);
 bool sj__pages_guard(void *address, size_t bytes);
 bool sj__pages_unguard(void *address, size_t bytes);
 
+/* The same for guards of which there may be thousands: by mprotect only while that leaves most of the budget to others. The
+ * first tells whether it is worth while to ask. */
+bool sj__pages_can_guard_many(void);
+bool sj__pages_guard_many(void *address, size_t bytes);
+
 /* The two ways to make free memory inaccessible: by mprotect, so that its contents and pages stay; it costs up to two mappings,
  * within the budget of guards. Or by guard markers, so that its pages are given back and it reads as zero afterwards. */
 enum sj_trap { SJ_TRAP_NONE, SJ_TRAP_KEEPING, SJ_TRAP_EMPTYING };

@@ -21,7 +21,8 @@ enum sj_delay { SJ_DELAY_LIFO, SJ_DELAY_RUN };
 /* In this order: from FREE on, small slots are scrubbed at free. */
 enum sj_scrub { SJ_SCRUB_OFF, SJ_SCRUB_REUSE, SJ_SCRUB_FREE, SJ_SCRUB_AUTO };
 
-enum sj_guard { SJ_GUARD_OFF, SJ_GUARD_LARGE };
+/* In this order: each has the guards of the one before. */
+enum sj_guard { SJ_GUARD_OFF, SJ_GUARD_LARGE, SJ_GUARD_EIGHTH, SJ_GUARD_EVERY };
 
 /* In this order: from WRITE on, writes are checked. */
 enum sj_copy { SJ_COPY_OFF, SJ_COPY_WRITE, SJ_COPY_BOTH };
@@ -46,6 +47,8 @@ struct sj_policy {
     uint8_t copy;              /* enum sj_copy: bounds in the copy functions */
     uint8_t trap;              /* bool: freed large blocks are inaccessible until they are reused */
     uint8_t align_end;         /* bool: large blocks end at their guard */
+    uint8_t isolate;           /* bool: addresses of small objects stay their size class's */
+                               /* no padding: policies are compared as bytes */
 };
 
 /* How long free memory is held for reuse, how much of it, and how much memory there may be in all. All can change live. */
@@ -81,28 +84,33 @@ struct sj_settings {
 enum { SJ_LEVEL_MAX = 4, SJ_LEVEL_DEFAULT = 2 };
 
 /* The ladder: the policy of each level, as constants the variants are instantiated with. */
-#define SJ_POLICY_LEVEL_0                                                                              \
-    {                                                                                                  \
-        .random = 0, .delay = SJ_DELAY_LIFO, .scrub = SJ_SCRUB_OFF, .guard = SJ_GUARD_OFF, .sized = 0, \
-        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_OFF          \
+#define SJ_POLICY_LEVEL_0                                                                                   \
+    {                                                                                                       \
+        .random = 0, .delay = SJ_DELAY_LIFO, .scrub = SJ_SCRUB_OFF, .guard = SJ_GUARD_OFF, .sized = 0,      \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_OFF, .isolate = 0 \
     }
-#define SJ_POLICY_LEVEL_1                                                                               \
-    {                                                                                                   \
-        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_OFF, .guard = SJ_GUARD_LARGE, .sized = 1, \
-        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_OFF           \
+#define SJ_POLICY_LEVEL_1                                                                                   \
+    {                                                                                                       \
+        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_OFF, .guard = SJ_GUARD_LARGE, .sized = 1,     \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_OFF, .isolate = 0 \
     }
-#define SJ_POLICY_LEVEL_2                                                                                \
-    {                                                                                                    \
-        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_AUTO, .guard = SJ_GUARD_LARGE, .sized = 1, \
-        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_WRITE          \
+#define SJ_POLICY_LEVEL_2                                                                                     \
+    {                                                                                                         \
+        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_AUTO, .guard = SJ_GUARD_LARGE, .sized = 1,      \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_WRITE, .isolate = 1 \
     }
-#define SJ_POLICY_LEVEL_3                                                                                  \
-    {                                                                                                      \
-        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_LARGE, .sized = 1,   \
-        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .trap = 1, \
-        .align_end = 1                                                                                     \
+#define SJ_POLICY_LEVEL_3                                                                                     \
+    {                                                                                                         \
+        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_EIGHTH, .sized = 1,     \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .isolate = 1, \
+        .trap = 1, .align_end = 1                                                                             \
     }
-#define SJ_POLICY_LEVEL_4 SJ_POLICY_LEVEL_3
+#define SJ_POLICY_LEVEL_4                                                                                     \
+    {                                                                                                         \
+        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_EVERY, .sized = 1,      \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .isolate = 1, \
+        .trap = 1, .align_end = 1                                                                             \
+    }
 
 /* scrub=auto scrubs slots up to this size at free, while their lines are hot. Measured; see doc/adr. */
 #define SJ_SCRUB_FREE_BYTES_DEFAULT 256

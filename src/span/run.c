@@ -45,6 +45,7 @@ static struct bins bins_of[SJ_RUN_CONTENTS];
 static struct run *record_pool;
 static struct sj_run_bytes bytes_of;
 static struct run *oldest, *newest;
+static enum sj_run_content grown_content = SJ_RUN_EMPTY; /* what the window grows by */
 
 /* The bin whose runs have at least the size that `granules` rounds down to. */
 static unsigned bin_of(size_t granules)
@@ -306,12 +307,12 @@ static bool take_any(struct taken *taken)
 static bool grow(size_t granules)
 {
     size_t first, grown;
-    const struct run *last = neighbour((bytes_of.window >> SJ_GRANULE_SHIFT) - 1, false, SJ_RUN_EMPTY);
+    const struct run *last = neighbour((bytes_of.window >> SJ_GRANULE_SHIFT) - 1, false, grown_content);
     size_t adjoining = last != NULL && last->granules < granules ? last->granules : 0;
     if (!sj__window_grow(granules, adjoining, &first, &grown))
         return false;
     bytes_of.window = (first + grown) << SJ_GRANULE_SHIFT;
-    (void)insert_joined(first, grown, SJ_RUN_EMPTY, true, 0);
+    (void)insert_joined(first, grown, grown_content, true, 0);
     return true;
 }
 
@@ -383,7 +384,7 @@ static bool exceeds_locked(const struct sj_atomic_u64 *limit, size_t more_bytes)
         return false;
     size_t used_bytes, mapped_bytes;
     sj__arena_bytes(&used_bytes, &mapped_bytes);
-    return bytes_of.taken + held_locked() + used_bytes + more_bytes > limit_bytes;
+    return bytes_of.taken + bytes_of.set_aside + held_locked() + used_bytes + more_bytes > limit_bytes;
 }
 
 /* True if as many granules can be handed out under the limit. Pages held are given back first if that or the system's
@@ -428,7 +429,7 @@ static bool hand_over(bool is_taken, struct taken *taken, size_t *first_granule,
     if (taken->content == SJ_RUN_OWING)
         pay(taken);
     *first_granule = taken->first_granule;
-    *content = taken->content;
+    *content = taken->content == SJ_RUN_UNTOUCHED ? SJ_RUN_EMPTY : taken->content;
     return true;
 }
 
@@ -461,11 +462,11 @@ static bool take_exactly(size_t first_granule, struct taken *taken)
     return false;
 }
 
-/* True if nothing but fresh or empty granules lie between `granule` and the window's end. */
+/* True if nothing but granules like those the window grows by lie between `granule` and the window's end. */
 static bool is_at_end(size_t granule)
 {
     size_t end = bytes_of.window >> SJ_GRANULE_SHIFT;
-    const struct run *run = neighbour(granule, true, SJ_RUN_EMPTY);
+    const struct run *run = neighbour(granule, true, grown_content);
     return granule == end || (run != NULL && granule + run->granules == end);
 }
 
@@ -481,13 +482,59 @@ bool sj__run_take_at(size_t first_granule, size_t granules, enum sj_run_content 
     return hand_over(is_taken, &taken, &first_granule, content);
 }
 
+void sj__run_keep_apart(void)
+{
+    sj__lock(&runs_lock);
+    grown_content = SJ_RUN_UNTOUCHED;
+    sj__unlock(&runs_lock);
+}
+
+bool sj__run_take_untouched(size_t granules, size_t *first_granule)
+{
+    struct taken taken = { .granules = granules };
+    sj__lock(&runs_lock);
+    struct run *run = NULL;
+    if (grown_content == SJ_RUN_UNTOUCHED && make_allowed(granules)) {
+        run = find_fit(SJ_RUN_UNTOUCHED, granules);
+        if (run == NULL && grow(granules))
+            run = find_fit(SJ_RUN_UNTOUCHED, granules);
+    }
+    bool is_taken = run != NULL && take_first(run, &taken);
+    bytes_of.taken += is_taken ? granules << SJ_GRANULE_SHIFT : 0;
+    sj__unlock(&runs_lock);
+    *first_granule = taken.first_granule;
+    return is_taken;
+}
+
 static bool may_hold_locked(size_t more_bytes)
 {
     size_t fraction_bytes = bytes_of.window / HELD_WINDOW_FRACTION;
     size_t allowed_bytes = fraction_bytes > HELD_MIN_BYTES ? fraction_bytes : HELD_MIN_BYTES;
     uint64_t limit_bytes = sj_load_relaxed_u64(&sj__release_limits.hold_bytes);
-    return held_locked() + more_bytes <= (allowed_bytes < limit_bytes ? allowed_bytes : limit_bytes) &&
+    return held_locked() + bytes_of.set_aside + more_bytes <=
+               (allowed_bytes < limit_bytes ? allowed_bytes : limit_bytes) &&
            !exceeds_locked(&sj__release_limits.pressure_bytes, more_bytes);
+}
+
+static size_t *bytes_in_use(enum sj_run_use use)
+{
+    size_t *const bytes[] = { &bytes_of.taken, &bytes_of.set_aside, &bytes_of.bare, &bytes_of.taken };
+    return bytes[use];
+}
+
+bool sj__run_change_use(size_t granules, enum sj_run_use from, enum sj_run_use to)
+{
+    size_t bytes = granules << SJ_GRANULE_SHIFT;
+    sj__lock(&runs_lock);
+    *bytes_in_use(from) -= bytes;
+    bool allowed = true;
+    if (to == SJ_USE_SET_ASIDE)
+        allowed = may_hold_locked(bytes);
+    else if (to == SJ_USE_TAKEN && from == SJ_USE_BARE)
+        allowed = make_allowed(granules);
+    *bytes_in_use(allowed ? to : from) += bytes;
+    sj__unlock(&runs_lock);
+    return allowed;
 }
 
 static void give(size_t first_granule, size_t granules, enum sj_run_content content, size_t owed_bytes)

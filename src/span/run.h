@@ -27,11 +27,12 @@
 #include "span/release.h"
 
 enum sj_run_content {
-    SJ_RUN_DIRTY,   /* pages hold whatever was last written; whoever takes them knows what to do */
-    SJ_RUN_ZERO,    /* pages are held and all zero */
-    SJ_RUN_OWING,   /* pages hold old bytes, which are scrubbed before they are handed out: never handed out so */
-    SJ_RUN_EMPTY,   /* no pages are held: reads as zero, costs a fault a page */
-    SJ_RUN_TRAPPED, /* the same, and inaccessible, by guard markers: a freed large block's; never handed out so */
+    SJ_RUN_DIRTY,     /* pages hold whatever was last written; whoever takes them knows what to do */
+    SJ_RUN_ZERO,      /* pages are held and all zero */
+    SJ_RUN_OWING,     /* pages hold old bytes, which are scrubbed before they are handed out: never handed out so */
+    SJ_RUN_EMPTY,     /* no pages are held: reads as zero, costs a fault a page */
+    SJ_RUN_UNTOUCHED, /* and nobody ever had it: told apart from EMPTY under isolate, and handed out as that */
+    SJ_RUN_TRAPPED,   /* as EMPTY, and inaccessible, by guard markers: a freed large block's; never handed out so */
     SJ_RUN_UNMAPPED, /* not even mapped: given back under a limit on address space or locked memory; never handed out so */
     SJ_RUN_CONTENTS
 };
@@ -46,6 +47,23 @@ bool sj__run_take_to_move(size_t granules, size_t old_granules, size_t *first_gr
 /* Takes exactly the granules [first, first + granules) if all of them are one free run's first part, or that and what the
  * window grows by. */
 bool sj__run_take_at(size_t first_granule, size_t granules, enum sj_run_content *content);
+
+/* From now on what the window grows by is kept apart from what was handed out before: at the start, or at a raise. */
+void sj__run_keep_apart(void);
+
+/* Takes granules that nobody ever had; they are empty. False: there are none, or the limit does not allow it. */
+bool sj__run_take_untouched(size_t granules, size_t *first_granule);
+
+/* What granules count as that are out of the runs. */
+enum sj_run_use {
+    SJ_USE_TAKEN,     /* in use */
+    SJ_USE_SET_ASIDE, /* free but their taker's, with pages */
+    SJ_USE_BARE,      /* guards, and free but their taker's: without pages */
+    SJ_USE_GIVEN      /* as taken, right before they are given back */
+};
+
+/* Granules change their use. False if a limit forbids it: on what is in use, or on what is held. */
+bool sj__run_change_use(size_t granules, enum sj_run_use from, enum sj_run_use to);
 
 /* Gives granules back. Their map entries are set to "freed". A run that holds pages is emptied at once while more than
  * the allowed bytes are held. */
@@ -72,6 +90,8 @@ struct sj_run_bytes {
     size_t held[SJ_RUN_CONTENTS]; /* bytes of free runs by content */
     size_t window;                /* bytes of the window in all */
     size_t taken;                 /* bytes handed out and not given back */
+    size_t set_aside;             /* bytes handed out that are free but their taker's, with pages */
+    size_t bare;                  /* bytes handed out that hold no pages */
     uint64_t owed;                /* ledger: what owing runs owe */
     uint64_t paid_reuse;          /* ledger: scrubbed before it was handed out */
     uint64_t paid_kernel;         /* ledger: given back to the system while it was owed */

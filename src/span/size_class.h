@@ -52,6 +52,12 @@ SJ_ALWAYS_INLINE size_t sj_bin_offset_of(size_t size_bytes)
     return sj__class_of_step[(size_bytes + (SJ_SMALL_STEP_BYTES - 1)) / SJ_SMALL_STEP_BYTES];
 }
 
+/* Units a slab of the class has, see unit_slots. */
+SJ_ALWAYS_INLINE size_t sj_class_units(const struct sj_size_class *size_class)
+{
+    return (size_class->slots + size_class->unit_slots - 1u) / size_class->unit_slots;
+}
+
 /* The class for `size_bytes`, which is at most SJ_SMALL_MAX_BYTES. */
 SJ_ALWAYS_INLINE unsigned sj_class_of(size_t size_bytes)
 {

@@ -4,64 +4,15 @@
  */
 #include "span/slab.h"
 
-#include "platform/lock.h"
 #include "platform/pages.h"
-#include "span/run.h"
 #include "span/scrub.h"
+#include "span/site.h"
 
 #include <string.h>
 
-static struct sj_lock pool_lock = SJ_LOCK_INIT(SJ_RANK_LARGE);
-static struct sj_slab *pool_of[SJ_CLASS_COUNT]; /* records of closed slabs, by class */
-
-static size_t units_of(const struct sj_size_class *size_class)
-{
-    return (size_class->slots + size_class->unit_slots - 1u) / size_class->unit_slots;
-}
-
 void sj__slab_forget_turns(struct sj_slab *slab)
 {
-    memset(slab->left_at, 0, units_of(&sj__size_classes[slab->class_index]) * sizeof slab->left_at[0]);
-}
-
-static struct sj_slab *record_new(unsigned class_index)
-{
-    const struct sj_size_class *size_class = &sj__size_classes[class_index];
-    size_t planes_bytes = size_class->words * sizeof(struct sj_word);
-    size_t remote_offset = sj_round_up(sizeof(struct sj_slab) + planes_bytes, SJ_CACHE_LINE_BYTES);
-    size_t remote_bytes = sizeof(struct sj_remote) + size_class->words * sizeof(struct sj_atomic_u64);
-    size_t turns_bytes = units_of(size_class) * sizeof(uint32_t);
-    char *record = sj__run_record(remote_offset + remote_bytes + turns_bytes);
-    if (record == NULL)
-        return NULL;
-    struct sj_slab *slab = (struct sj_slab *)(void *)record;
-    slab->remote = (struct sj_remote *)(void *)(record + remote_offset);
-    slab->left_at = (uint32_t *)(void *)(record + remote_offset + remote_bytes);
-    slab->class_index = (uint8_t)class_index;
-    slab->slot_bytes = size_class->slot_bytes;
-    slab->reciprocal = size_class->reciprocal;
-    slab->slots = size_class->slots;
-    slab->words = size_class->words;
-    slab->groups = (uint16_t)((size_class->slots + size_class->fresh_slots - 1u) / size_class->fresh_slots);
-    return slab;
-}
-
-static struct sj_slab *record_get(unsigned class_index)
-{
-    sj__lock(&pool_lock);
-    struct sj_slab *slab = pool_of[class_index];
-    if (slab != NULL)
-        pool_of[class_index] = slab->next;
-    sj__unlock(&pool_lock);
-    return slab != NULL ? slab : record_new(class_index);
-}
-
-static void record_put(struct sj_slab *slab)
-{
-    sj__lock(&pool_lock);
-    slab->next = pool_of[slab->class_index];
-    pool_of[slab->class_index] = slab;
-    sj__unlock(&pool_lock);
+    memset(slab->left_at, 0, sj_class_units(&sj__size_classes[slab->class_index]) * sizeof slab->left_at[0]);
 }
 
 static void reset_planes(struct sj_slab *slab, bool dirty)
@@ -78,21 +29,12 @@ static void reset_planes(struct sj_slab *slab, bool dirty)
     }
 }
 
-struct sj_slab *sj__slab_open(unsigned class_index, void *owner, uint8_t stamp, bool accessible)
+struct sj_slab *sj__slab_open(const struct sj_policy *policy, unsigned class_index, void *owner, uint8_t stamp)
 {
-    struct sj_slab *slab = record_get(class_index);
+    struct sj_slab *slab = sj__site_get(policy, class_index);
     if (slab == NULL)
         return NULL;
-    size_t granules = sj__size_classes[class_index].granules;
-    enum sj_run_content content;
-    if (!sj__run_take(granules, &slab->first_granule, &content)) {
-        record_put(slab);
-        return NULL;
-    }
-    slab->base = sj_window_address(slab->first_granule);
-    if (!accessible) /* refused: the objects stay distinct, if not unusable */
-        (void)sj__pages_guard(slab->base, granules << SJ_GRANULE_SHIFT);
-    slab->clean_start = content != SJ_RUN_DIRTY;
+    slab->clean_start = slab->content != SJ_RUN_DIRTY;
     slab->stamp = stamp;
     slab->until_slow = 0;
     slab->trigger = 0;
@@ -105,7 +47,7 @@ struct sj_slab *sj__slab_open(unsigned class_index, void *owner, uint8_t stamp, 
     sj__slab_forget_turns(slab);
     sj_store_relaxed_u32(&slab->span.kind, SJ_SPAN_SLAB);
     sj_store_release_ptr(&slab->span.owner, owner); /* pairs with the load in heap/remote.c */
-    for (size_t i = 0; i < granules; i++)
+    for (size_t i = 0; i < sj__size_classes[class_index].granules; i++)
         sj_window_set(slab->first_granule + i, &slab->span);
     return slab;
 }
@@ -140,13 +82,10 @@ void sj__slab_close(struct sj_slab *slab)
     /* Nobody pays for the bytes behind the last slot. */
     bool has_rest = (size_t)slab->slots * slab->slot_bytes < granules << SJ_GRANULE_SHIFT;
     enum sj_run_content content = dirty != 0 || (has_rest && !slab->clean_start) ? SJ_RUN_DIRTY : SJ_RUN_ZERO;
-    content = slab->released ? SJ_RUN_EMPTY : content;
-    bool accessible = slab->class_index != SJ_CLASS_ZERO || sj__pages_unguard(slab->base, granules << SJ_GRANULE_SHIFT);
+    slab->content = (uint8_t)(slab->released ? SJ_RUN_EMPTY : content);
     sj_store_relaxed_u32(&slab->span.kind, SJ_SPAN_FREED);
     sj_store_release_ptr(&slab->span.owner, NULL); /* pairs with the load in heap/remote.c */
-    if (accessible) /* else its granules are lost: better than handing out pages that fault */
-        sj__run_give(slab->first_granule, granules, content);
-    record_put(slab);
+    sj__site_put(slab);
 }
 
 /* The slots of the next group to be opened; they become available. */
@@ -239,17 +178,4 @@ bool sj__slab_release(struct sj_slab *slab, size_t *paid_bytes)
     slab->released = true;
     *paid_bytes = owed_slots * slab->slot_bytes;
     return true;
-}
-
-void sj__slab_lock_for_fork(void)
-{
-    sj__lock(&pool_lock);
-}
-
-void sj__slab_unlock_after_fork(bool in_child)
-{
-    if (in_child)
-        sj__lock_reset(&pool_lock);
-    else
-        sj__unlock(&pool_lock);
 }

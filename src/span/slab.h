@@ -83,9 +83,13 @@ struct sj_slab {
     uint16_t opened;      /* groups that have been opened */
     uint16_t cursor;      /* the unit the next search begins at: the one longest without a take */
     bool clean_start;     /* its pages were zero when it was opened */
+    bool stays;           /* its place stays its class's, see site.h */
+    bool guarded;         /* a granule that faults lies behind it */
+    uint8_t content;      /* closed: enum sj_run_content */
+    uint8_t use;          /* closed, with a place that stays: enum sj_run_use */
     uint32_t *left_at;    /* of each unit: slots its heap had taken of the class when it took this one; 0: not yet */
     uint32_t used_before; /* if uncounted: slots not available when it became so */
-    uint64_t idle_ms;     /* since when it has been kept although it is empty, if it is */
+    uint64_t idle_ms;     /* since when it, or its place, has been kept although it is empty, if it is */
 
     SJ_CACHE_ALIGNED struct sj_word planes[];
 };
@@ -121,10 +125,10 @@ struct sj_take {
     bool rich_only;      /* rather nothing than a poor unit */
 };
 
-/* Opens a slab of a class for `owner`. NULL if there is no memory. `accessible` false: its pages are made to fault. */
-struct sj_slab *sj__slab_open(unsigned class_index, void *owner, uint8_t stamp, bool accessible);
+/* Opens a slab of a class for `owner`. NULL if there is no memory. Pages of zero-sized objects fault. */
+struct sj_slab *sj__slab_open(const struct sj_policy *policy, unsigned class_index, void *owner, uint8_t stamp);
 
-/* Closes a slab that has no live slot; its memory goes back to the runs. */
+/* Closes a slab that has no live slot; its memory goes back to the runs, or stays its class's. */
 void sj__slab_close(struct sj_slab *slab);
 
 /* Forgets when its units were taken: another heap counts from elsewhere. */
@@ -149,8 +153,5 @@ size_t sj__slab_pay(struct sj_slab *slab, const struct sj_group *group);
 /* Gives the pages of a slab without a live slot back to the system; it must be closed then. False: the kernel refused. On
  * success *paid_bytes are those of the dirty slots, which the system has paid for. */
 bool sj__slab_release(struct sj_slab *slab, size_t *paid_bytes);
-
-void sj__slab_lock_for_fork(void);
-void sj__slab_unlock_after_fork(bool in_child);
 
 #endif

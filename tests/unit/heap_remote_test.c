@@ -223,7 +223,7 @@ static void heap_remote__slab_of_another_owner_is_passed_on(void)
 static void heap_remote__closed_slab_is_dropped_from_the_queue(void)
 {
     struct sj_heap *shared = sj__adopt_shared_heap();
-    struct sj_slab *slab = sj__slab_open(sj_class_of(320), shared, 0, true);
+    struct sj_slab *slab = sj__slab_open(&sj__policy_levels[2], sj_class_of(320), shared, 0);
     REQUIRE(slab != NULL);
     sj__slab_close(slab);
     queue_by_hand(shared, slab);
@@ -231,11 +231,11 @@ static void heap_remote__closed_slab_is_dropped_from_the_queue(void)
     CHECK_EQ(queue_length(shared), 0);
     CHECK_EQ(sj_load_relaxed_u32(&slab->remote->queued), 0);
     /* The record opens again and works. */
-    slab = sj__slab_open(sj_class_of(320), shared, 0, true);
+    slab = sj__slab_open(&sj__policy_levels[2], sj_class_of(320), shared, 0);
     REQUIRE(slab != NULL);
     queue_by_hand(shared, slab);
     sj__slab_close(slab);
-    struct sj_slab *again = sj__slab_open(sj_class_of(320), shared, 0, true);
+    struct sj_slab *again = sj__slab_open(&sj__policy_levels[2], sj_class_of(320), shared, 0);
     CHECK(again == slab);
     CHECK_EQ(sj_load_relaxed_u32(&again->remote->queued), 1); /* outlives the slab */
     sj__lock(&shared->lock);

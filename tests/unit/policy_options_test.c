@@ -60,7 +60,7 @@ static void options_settle__gives_default_level_when_no_texts(void)
     CHECK(
         strcmp(
             print(&settings),
-            "level=2,random=on,delay=run,scrub=auto,guard=large,align_end=off,trap=off,copy=write,sized=on,"
+            "level=2,random=on,delay=run,scrub=auto,guard=large,align_end=off,trap=off,isolate=on,copy=write,sized=on,"
             "foreign=report,onerror=abort,"
             "thp=never,release_ms=1000,release_max_bytes=67108864,hold_max_bytes=134217728,"
             "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,live=on,tick=off,"
@@ -278,6 +278,7 @@ static void options_settle__never_ends_under_floor_when_texts_are_random(void)
         CHECK(settings.policy.delay >= least->delay);
         CHECK(strength[settings.policy.scrub] >= strength[least->scrub]);
         CHECK(settings.policy.guard >= least->guard);
+        CHECK(settings.policy.isolate >= least->isolate);
         CHECK(settings.policy.sized >= least->sized);
         CHECK_EQ(settings.foreign, SJ_FOREIGN_REPORT);
     }
@@ -341,7 +342,8 @@ static void options_print__parses_back_when_settings_are_random(void)
         settings.policy.random = unit_random(&state) & 1;
         settings.policy.delay = unit_random(&state) & 1;
         settings.policy.scrub = unit_random(&state) & 3;
-        settings.policy.guard = unit_random(&state) & 1;
+        settings.policy.guard = unit_random(&state) & 3;
+        settings.policy.isolate = unit_random(&state) & 1;
         settings.policy.sized = unit_random(&state) & 1;
         settings.policy.fixed_seed = unit_random(&state) & 1;
         settings.seed = settings.policy.fixed_seed ? unit_random(&state) : 0;

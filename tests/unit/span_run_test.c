@@ -7,7 +7,7 @@
  * it does. A page source refuses calls, now and then, or from the Nth on.
  *
  * Invariants checked: no granule is taken twice; the free bytes by content and the taken ones make up the window; what
- * is said to be zero is; free neighbours of the same content are one run.
+ * is said to be zero is; free neighbours of the same content are one run; what is said to be untouched nobody had.
  *
  * Concurrency: none.
  */
@@ -98,6 +98,7 @@ static struct stretch stretches[STRETCHES_MAX];
 static size_t stretch_count;
 static size_t taken_granules;
 static bool is_taken[GRANULES_MAX];
+static bool was_taken[GRANULES_MAX]; /* ever */
 static uint64_t owed_ever;
 
 static uint64_t *word_of(size_t granule, size_t offset)
@@ -124,7 +125,7 @@ static void note_taken(size_t first, size_t granules, enum sj_run_content conten
     for (size_t i = first; i < first + granules; i++) {
         if (!CHECK(i < GRANULES_MAX && !is_taken[i]))
             _exit(1);
-        is_taken[i] = true;
+        is_taken[i] = was_taken[i] = true;
     }
     if (content != SJ_RUN_DIRTY)
         CHECK(reads_as_zero(stretch));
@@ -148,8 +149,8 @@ static size_t free_bytes(void)
 {
     struct sj_run_bytes bytes;
     sj__run_read_bytes(&bytes);
-    return sj_run_held_bytes(&bytes) + bytes.held[SJ_RUN_EMPTY] + bytes.held[SJ_RUN_TRAPPED] +
-           bytes.held[SJ_RUN_UNMAPPED];
+    return sj_run_held_bytes(&bytes) + bytes.held[SJ_RUN_EMPTY] + bytes.held[SJ_RUN_UNTOUCHED] +
+           bytes.held[SJ_RUN_TRAPPED] + bytes.held[SJ_RUN_UNMAPPED];
 }
 
 /* Every byte that was owed has been paid once, or is owed still. */
@@ -277,7 +278,13 @@ static void give_all(void)
     }
 }
 
-/* After a purge all free runs are alike, so each free stretch that the oracle sees must be one run. */
+static bool keeps_apart(void)
+{
+    return sj__sealed.settings.policy.isolate;
+}
+
+/* After a purge free runs are alike, with isolate=on but for whether anybody ever had them, so each free stretch that the oracle sees must be
+ * one run. */
 static void check_joined(void)
 {
     (void)sj__run_purge();
@@ -289,18 +296,66 @@ static void check_joined(void)
     size_t end = window_granules();
     for (size_t first = 1; first < end;) {
         size_t granules = 0;
-        while (first + granules < end && !is_taken[first + granules])
+        while (first + granules < end && !is_taken[first + granules] &&
+               (!keeps_apart() || was_taken[first + granules] == was_taken[first]))
             granules++;
         enum sj_run_content content;
         if (granules > 0 && CHECK(sj__run_take_at(first, granules, &content))) {
             CHECK_EQ(content, SJ_RUN_EMPTY);
             sj__run_give(first, granules, SJ_RUN_EMPTY);
+            memset(&was_taken[first], 1, granules);
         }
-        first += granules + 1;
+        first += granules > 0 ? granules : 1;
     }
 }
 
 /* --- Tests. --- */
+
+static void span_run__untouched_granules_are_nobodys_ever(void)
+{
+    if (!keeps_apart())
+        SKIP("needs isolate=on");
+    uint64_t state = unit_state.seed;
+    for (unsigned i = 0; i < 200; i++) {
+        size_t granules = 1 + (size_t)unit_random_below(&state, 5), first;
+        step(&state);
+        if (stretch_count == STRETCHES_MAX || !CHECK(sj__run_take_untouched(granules, &first)))
+            continue;
+        for (size_t g = first; g < first + granules; g++)
+            CHECK(!was_taken[g]);
+        note_taken(first, granules, SJ_RUN_EMPTY);
+        check_sums();
+    }
+    give_all();
+}
+
+static void span_run__use_is_counted_and_limited_when_changed(void)
+{
+    struct sj_run_bytes before, after;
+    size_t first;
+    enum sj_run_content content;
+    REQUIRE(sj__run_take(4, &first, &content));
+    sj__run_read_bytes(&before);
+    CHECK(sj__run_change_use(4, SJ_USE_TAKEN, SJ_USE_SET_ASIDE));
+    sj__run_read_bytes(&after);
+    CHECK_EQ(after.taken, before.taken - 4 * SJ_GRANULE_BYTES);
+    CHECK_EQ(after.set_aside, before.set_aside + 4 * SJ_GRANULE_BYTES);
+    CHECK(sj__run_change_use(4, SJ_USE_SET_ASIDE, SJ_USE_BARE));
+    struct sj_hold hold, limited;
+    sj__release_get(&hold);
+    limited = hold;
+    limited.limit_bytes = 1;
+    sj__release_set(&limited);
+    CHECK(!sj__run_change_use(4, SJ_USE_BARE, SJ_USE_TAKEN));
+    CHECK(sj__run_change_use(4, SJ_USE_BARE, SJ_USE_GIVEN));
+    CHECK(!sj__run_change_use(4, SJ_USE_TAKEN, SJ_USE_SET_ASIDE));
+    sj__release_set(&hold);
+    sj__run_read_bytes(&after);
+    CHECK_EQ(after.taken, before.taken);
+    CHECK_EQ(after.set_aside, before.set_aside);
+    CHECK_EQ(after.bare, before.bare);
+    sj__run_give(first, 4, SJ_RUN_DIRTY);
+}
 
 static void span_run__agrees_with_the_oracle_over_random_operations(void)
 {
@@ -519,6 +574,8 @@ int main(int argc, char **argv)
         return 1;
     /* First: later tests leave records in the pool. */
     RUN(span_run__purges_without_new_records);
+    RUN(span_run__untouched_granules_are_nobodys_ever);
+    RUN(span_run__use_is_counted_and_limited_when_changed);
     RUN(span_run__agrees_with_the_oracle_over_random_operations);
     RUN(span_run__agrees_with_the_oracle_when_calls_are_refused_now_and_then);
     RUN(span_run__survives_refusal_from_each_call_on);

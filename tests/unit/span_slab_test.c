@@ -28,11 +28,13 @@ enum { SLOTS_MAX = SJ_SLAB_MAX_WORDS * (int)SJ_WORD_BITS };
 
 static int owner; /* whose address stands for a heap */
 
+static const struct sj_policy common = SJ_POLICY_LEVEL_1; /* places come from the runs and go there */
+
 static const struct sj_take at_once = { .unit_slots = SJ_WORD_BITS, .rich_slots = 8 };
 
 static struct sj_slab *open_slab(unsigned class_index)
 {
-    return sj__slab_open(class_index, &owner, 2, true);
+    return sj__slab_open(&common, class_index, &owner, 2);
 }
 
 static char *slot_start(const struct sj_slab *slab, unsigned slot)
@@ -394,7 +396,7 @@ static bool touching_faults(volatile char *byte)
 static void span_slab__of_zero_sized_objects_faults_and_its_pages_are_usable_after(void)
 {
     (void)sj__run_purge();
-    struct sj_slab *slab = sj__slab_open(SJ_CLASS_ZERO, &owner, 0, false);
+    struct sj_slab *slab = sj__slab_open(&common, SJ_CLASS_ZERO, &owner, 0);
     REQUIRE(slab != NULL);
     char *base = slab->base;
     CHECK(touching_faults(base));
