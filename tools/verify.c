@@ -16,6 +16,7 @@
 #include "target.h"
 #include "trace.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
@@ -28,17 +29,20 @@ enum { LINE_BYTES = SJ_REASON_BYTES + 2 * PATH_MAX };
 
 static void print_usage(FILE *out)
 {
-    fputs("usage: scrubjay verify [--] PROGRAM [ARGUMENT...]\n"
-          "       scrubjay verify --run [-l N] [-o OPTIONS] [--lib PATH] [--] PROGRAM [ARGUMENT...]\n"
-          "       scrubjay verify PID\n"
-          "\n"
-          "Tells whether Scrubjay is on in PROGRAM as it would start with the present environment, or in a running\n"
-          "process; which build, and which options; or why it is not. PROGRAM is started and ended before its own\n"
-          "code begins. With --run it is started as `scrubjay run` would start it.\n"
-          "\n"
-          "A program whose name is a number is written after `--`.\n"
-          "Exit status: 0 on, 1 not on, 2 cannot tell.\n",
-          out);
+    fputs(
+        "usage: scrubjay verify [--] PROGRAM [ARGUMENT...]\n"
+        "       scrubjay verify --run [-l N] [-o OPTIONS] [--lib PATH] [--] PROGRAM [ARGUMENT...]\n"
+        "       scrubjay verify PID\n"
+        "       scrubjay verify --all\n"
+        "\n"
+        "Tells whether Scrubjay is on in PROGRAM as it would start with the present environment, or in a running\n"
+        "process; which build, and which options; or why it is not. PROGRAM is started and ended before its own\n"
+        "code begins. With --run it is started as `scrubjay run` would start it. --all: a line for each process that\n"
+        "Scrubjay is found in, and how many could not be looked at.\n"
+        "\n"
+        "A program whose name is a number is written after `--`.\n"
+        "Exit status: 0 on, 1 not on, 2 cannot tell.\n",
+        out);
 }
 
 static int say(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -146,6 +150,39 @@ static int judge_process(pid_t process)
     return target.found ? say_found(&target, &facts) : say_absent(&target, &facts);
 }
 
+/* One line of --all; false if it could not be looked at. */
+static bool list_process(pid_t process, unsigned *on)
+{
+    static const char *const states[] = { "loaded", "on", "disabled", "shadowed", "aside" };
+    struct sj_target target;
+    const int error = sj__target_read(process, &target);
+    if (error != 0)
+        return error == ESRCH; /* a kernel thread, or it has ended */
+    const struct sj_status *status = &target.status;
+    if (!target.found || status->state >= sizeof states / sizeof states[0])
+        return true;
+    *on += status->state == SJ_STATE_ON;
+    printf("%7d  %-8s %-8s %.*s  %s\n", (int)process, states[status->state], status->release,
+           (int)strcspn(status->options, ","), status->options, target.program);
+    return true;
+}
+
+static int judge_all(void)
+{
+    DIR *folder = opendir("/proc");
+    unsigned on = 0, unseen = 0;
+    if (folder == NULL)
+        return say(SJ_EXIT_CANNOT_TELL, "/proc: %s", strerror(errno));
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        const pid_t process = sj__target_parse(entry->d_name);
+        if (process != 0 && process != getpid())
+            unseen += !list_process(process, &on);
+    }
+    closedir(folder);
+    const int answer = on > 0 ? SJ_EXIT_GOOD : unseen > 0 ? SJ_EXIT_CANNOT_TELL : SJ_EXIT_NOT_ON;
+    return say(answer, "in %u processes; %u could not be looked at%s", on, unseen, unseen > 0 ? " (ask as root)" : "");
+}
+
 static int judge_command(char **argv)
 {
     struct sj_program program;
@@ -186,17 +223,20 @@ static bool prepare_run(const struct sj_launch *launch)
 
 int sj__command_verify(int argc, char **argv)
 {
-    enum { OPTION_LIB = 256, OPTION_RUN };
-    static const struct option options[] = {
-        { "run", no_argument, NULL, OPTION_RUN },    { "level", required_argument, NULL, 'l' },
-        { "options", required_argument, NULL, 'o' }, { "lib", required_argument, NULL, OPTION_LIB },
-        { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 }
-    };
+    enum { OPTION_LIB = 256, OPTION_RUN, OPTION_ALL };
+    static const struct option options[] = { { "run", no_argument, NULL, OPTION_RUN },
+                                             { "level", required_argument, NULL, 'l' },
+                                             { "options", required_argument, NULL, 'o' },
+                                             { "lib", required_argument, NULL, OPTION_LIB },
+                                             { "help", no_argument, NULL, 'h' },
+                                             { "all", no_argument, NULL, OPTION_ALL },
+                                             { NULL, 0, NULL, 0 } };
     struct sj_launch launch = { 0 };
     bool as_run = false;
     for (int option; (option = getopt_long(argc, argv, "+l:o:h", options, NULL)) != -1;) {
         switch (option) {
         case OPTION_RUN: as_run = true; break;
+        case OPTION_ALL: return judge_all();
         case OPTION_LIB: launch.library = optarg; break;
         case 'l': launch.level = optarg; break;
         case 'o':

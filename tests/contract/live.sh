@@ -174,6 +174,17 @@ pending()
 }
 check an_idle_one_is_pending pending
 
+all_processes()
+{
+    start level=1 ./busy
+    "$command" verify --all >said
+    status=$?
+    [ "$status" = 0 ] || echo "status $status"
+    says "$(grep -E "^ *$process  on " said)" "level=1"
+    end
+}
+check verify_lists_all all_processes
+
 # screen: what stands on the terminal.
 screen() { tmux -S "$work/tmux" capture-pane -p 2>/dev/null; }
 
