@@ -56,7 +56,7 @@ static bool is_live_of(const void *block, size_t size_bytes, struct sj_asker ask
 
 SJ_EXPORT size_t sj_nallocx(size_t size, int flags)
 {
-    size_t alignment = alignment_of(flags), rounded;
+    size_t alignment = alignment_of(flags), rounded = 0;
     if (!calls_are_ours())
         return size;
     unsigned class_index = sj__class_of_aligned(size, alignment);
@@ -65,7 +65,7 @@ SJ_EXPORT size_t sj_nallocx(size_t size, int flags)
     if (!sj_checked_round_up(size, sj__page_bytes(), &rounded) || rounded > SJ_MAX_REQUEST_BYTES ||
         alignment > SJ_MAX_REQUEST_BYTES)
         return 0;
-    return rounded - sj_large_shift(&sj__sealed.settings.policy, rounded, size, alignment);
+    return rounded - sj_large_shift(&sj__sealed.in_force->policy, rounded, size, alignment);
 }
 
 /* jemalloc zeroes what is usable, not only what was asked for. */
