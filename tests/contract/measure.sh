@@ -221,6 +221,10 @@ other_work()
 }
 check arms_that_do_other_work_are_told other_work
 
+# Waiting for a quiet machine is part of the budget: on one that never is (nothing is under 0 %), the blocks run and are flagged.
+no_patience() { status '[0123]' cost --pressure 0 --time 1s --arm 'a=' --arm 'b=' -- ./task; }
+check a_busy_machine_is_not_waited_for_beyond_the_budget no_patience
+
 any_status() { status '[012]' cost --pairs 12 --arm 'a=' --arm 'b=' -- ./task 400000 print 5; }
 check a_status_of_its_own_is_no_fault any_status
 

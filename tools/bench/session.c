@@ -151,16 +151,28 @@ struct session_half {
     double pressure_percent;
 };
 
+/* How long to wait for a quiet machine: as asked for, but not so long that the blocks still to come miss the budget. */
+static double session_patience(const struct bench_session *session, const struct bench_result *result)
+{
+    const struct bench_options *options = session->options;
+    if (options->pairs > 0)
+        return options->pressure_wait_seconds;
+    double needed = (double)(result->plan.blocks - result->blocks) * session->block_seconds;
+    double spare = session->ends_seconds - bench_now_seconds() - needed;
+    return fmax(0, fmin(spare, options->pressure_wait_seconds));
+}
+
 /* Draws what the pairs of a half block share, once the machine is quiet. */
-static struct session_half session_begin_half(struct bench_session *session, unsigned threads, bool warm_up)
+static struct session_half session_begin_half(struct bench_session *session, const struct bench_result *result,
+                                              bool warm_up)
 {
     const struct bench_options *options = session->options;
     struct session_half half = { .padding_bytes =
                                      16 * (size_t)lab_random_below(&session->random, BENCH_PADDING_MAX / 16 + 1),
                                  .seed = lab_random_next(&session->random) };
     if (!warm_up)
-        half.flagged = !bench_machine_wait_quiet(session->machine, threads, options->pressure_limit_percent,
-                                                 options->pressure_wait_seconds);
+        half.flagged = !bench_machine_wait_quiet(session->machine, result->workload->threads,
+                                                 options->pressure_limit_percent, session_patience(session, result));
     half.pressure_percent = bench_machine_pressure();
     return half;
 }
@@ -247,7 +259,7 @@ static bool session_run_block(struct bench_session *session, struct bench_result
     struct session_half half = { 0 };
     for (size_t position = 0; position < 2 * count; position++) {
         if (position % count == 0)
-            half = session_begin_half(session, result->workload->threads, warm_up);
+            half = session_begin_half(session, result, warm_up);
         size_t arm = order[position];
         if (result->faults[arm] != NULL)
             continue;
@@ -444,6 +456,7 @@ static bool session_begin(struct bench_session *session, struct bench_result *re
                                        1e3 * shortest, 1e3 * options->least_seconds);
         return false;
     }
+    session->block_seconds = block_seconds;
     session_plan(session, result, block_seconds, ends_seconds - bench_now_seconds());
     bench_write_plan(session, result);
     return true;
@@ -491,6 +504,8 @@ void bench_measure(struct bench_session *session, struct bench_workload *workloa
 {
     const struct bench_options *options = session->options;
     double ends_seconds = bench_now_seconds() + budget_seconds;
+    session->ends_seconds = ends_seconds;
+    session->block_seconds = 0;
     result->workload = workload;
     if (result->refused != NULL || !session_prepare(session, workload, result) ||
         (result->plan.blocks == 0 && !session_begin(session, result, ends_seconds))) {

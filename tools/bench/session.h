@@ -61,6 +61,8 @@ struct bench_session {
     struct lab_random random;
     char *record; /* file that the processes of a run write their records to */
     double began_seconds;
+    double ends_seconds;  /* of the workload at hand, by its share of the budget */
+    double block_seconds; /* what a block took in the warm-up; 0 before */
     size_t least_blocks; /* so many workloads need more blocks for a claim to survive the correction */
     FILE *json;          /* rows as they come; may be NULL */
     FILE *csv;
