@@ -21,6 +21,8 @@
 #include "base/checked.h"
 #include "front/entry.h"
 #include "front/slow.h"
+#include "guard/fill.h"
+#include "heap/detain.h"
 #include "heap/heap.h"
 #include "span/scrub.h"
 
@@ -29,6 +31,22 @@
 SJ_ALWAYS_INLINE void *sj_fast_slow(size_t size_bytes, bool zero)
 {
     return zero ? sj__slow_calloc(size_bytes) : sj__slow_malloc(size_bytes);
+}
+
+/* The slot is taken and live: makes it the program's. What takes a call leaves for it, so that no register is saved. */
+SJ_ALWAYS_INLINE void *sj_fast_hand_out(const struct sj_policy *policy, struct sj_heap *heap, const struct sj_bin *bin,
+                                        char *start, bool zero, bool dirty)
+{
+    size_t slot_bytes = bin->slot_bytes;
+    if (policy->verify &&
+        (slot_bytes > SJ_FILL_INLINE_BYTES || sj_unlikely(!sj_fill_holds_inline(start, slot_bytes, 0))))
+        return sj__slow_hand_out(start, zero);
+    if (zero) {
+        if (sj_unlikely(dirty))
+            return memset(start, 0, slot_bytes);
+        heap->calloc_avoided_bytes += slot_bytes;
+    }
+    return start;
 }
 
 SJ_ALWAYS_INLINE void *sj_fast_malloc(const struct sj_policy *policy, size_t size_bytes, bool zero)
@@ -59,12 +77,7 @@ SJ_ALWAYS_INLINE void *sj_fast_malloc(const struct sj_policy *policy, size_t siz
         return sj_fast_slow(size_bytes, zero);
     sj_word_clear(source, bit); /* not a store of `bits` less one: even now a handler may take others, or refill */
     sj_bin_pay(policy, heap, bin, word, bit);
-    if (zero) {
-        if (sj_unlikely((word->dirty & bit) != 0))
-            return memset(start, 0, bin->slot_bytes);
-        heap->calloc_avoided_bytes += bin->slot_bytes;
-    }
-    return start;
+    return sj_fast_hand_out(policy, heap, bin, start, zero, (word->dirty & bit) != 0);
 }
 
 SJ_ALWAYS_INLINE void *sj_fast_calloc(const struct sj_policy *policy, size_t count, size_t size_bytes)
@@ -100,16 +113,31 @@ SJ_ALWAYS_INLINE void sj_fast_free(const struct sj_policy *policy, void *block)
     if (sj_unlikely(sj_word_has(&slab->remote->bits[word_index].value, bit)))
         goto slow;
 
+    struct sj_quarantine *quarantine = &heap->quarantines[slab->class_index];
+    if (policy->delay == SJ_DELAY_QUARANTINE && sj_unlikely(quarantine->entries == NULL)) {
+        sj__slow_free_own(block, slab, (unsigned)slot);
+        return;
+    }
     if (policy->scrub >= SJ_SCRUB_FREE && slot_bytes <= SJ_SCRUB_INLINE_BYTES) {
         sj_scrub_inline(block, slot_bytes);
         sj_word_set(&word->freed, bit);
     } else if (sj_scrubs_at_free(policy, slot_bytes)) {
-        sj__slow_free_scrubbed(block, slab, (unsigned)slot);
+        sj__slow_free_own(block, slab, (unsigned)slot);
         return;
     } else {
         sj_word_set(&word->dirty, bit);
     }
     sj_word_clear_set(&word->live, bit);
+    if (policy->delay == SJ_DELAY_QUARANTINE) { /* it waits, and another becomes available */
+        uint64_t entry = sj_detain_entry(slab, slot);
+        uint64_t leaving = sj_quarantine_exchange(quarantine, entry, heap->pool[heap->pool_next++]);
+        if (leaving == 0)
+            return;
+        slab = sj_detain_slab(leaving);
+        slot = sj_detain_slot(leaving);
+        word = &slab->planes[slot / SJ_WORD_BITS];
+        bit = (uint64_t)1 << (slot % SJ_WORD_BITS);
+    }
     sj_word_set(&word->available, bit);
     if (sj_unlikely(--slab->until_slow == 0))
         sj__slow_after_free(slab);

@@ -6,6 +6,8 @@
 
 #include "front/calls.h"
 #include "front/live.h"
+#include "heap/detain.h"
+#include "heap/hand_out.h"
 #include "heap/heap.h"
 #include "heap/remote.h"
 #include "report/report.h"
@@ -150,10 +152,13 @@ static char *hand_out(struct sj_heap *heap, struct sj_bin *bin, bool zero, struc
             continue;
         sj_word_clear(source, bit);
         sj_bin_pay(policy, heap, bin, word, bit);
-        if (zero && (word->dirty & bit) != 0)
-            memset(start, 0, bin->slot_bytes);
-        return start;
+        return sj__hand_out(policy_in_force(), heap, start, zero, asker.caller);
     }
+}
+
+void *sj__slow_hand_out(char *start, bool zero)
+{
+    return sj__hand_out(policy_in_force(), sj__heap_current, start, zero, __builtin_return_address(0));
 }
 
 static void *slow_class(unsigned class_index, bool zero, struct sj_asker asker)
@@ -271,15 +276,21 @@ void sj__slow_free(void *block)
     errno = saved_errno;
 }
 
-void sj__slow_free_scrubbed(void *block, struct sj_slab *slab, unsigned slot_index)
+void sj__slow_free_own(void *block, struct sj_slab *slab, unsigned slot_index)
 {
     struct sj_word *word = &slab->planes[slot_index / SJ_WORD_BITS];
     uint64_t bit = (uint64_t)1 << (slot_index % SJ_WORD_BITS);
-    sj__scrub_bytes(block, slab->slot_bytes);
-    sj_word_set(&word->freed, bit);
+    if (!sj__slow_is_inside()) /* else this is a signal handler: the slot does without */
+        sj__detain_prepare(policy_in_force(), sj__heap_current, slab->class_index);
+    if (sj_scrubs_at_free(policy_in_force(), slab->slot_bytes)) {
+        sj__scrub_bytes(block, slab->slot_bytes);
+        sj_word_set(&word->freed, bit);
+    } else {
+        sj_word_set(&word->dirty, bit);
+    }
     sj_word_clear(&word->live, bit);
-    sj_word_set(&word->available, bit);
-    if (--slab->until_slow <= 0)
+    slab = sj__detain(policy_in_force(), sj__heap_current, slab, slot_index);
+    if (slab != NULL && slab->until_slow <= 0)
         sj__slow_after_free(slab);
 }
 

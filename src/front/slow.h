@@ -24,14 +24,17 @@ void *sj__slow_calloc(size_t size_bytes); /* zeroed */
 void *sj__slow_aligned(size_t alignment, size_t size_bytes);
 void *sj__slow_realloc(void *block, size_t size_bytes);
 
+/* The rest of a hand-out: `start` is a live slot of the calling thread's own. Returns it. */
+void *sj__slow_hand_out(char *start, bool zero);
+
 /* Moves a valid block of `old_bytes` to a new one. The old one stays as it is if there is no memory. */
 void *sj__slow_move(void *block, size_t old_bytes, size_t size_bytes);
 
 /* Frees anything, or reports why not. */
 void sj__slow_free(void *block);
 
-/* Frees a valid slot of the calling thread's own, too large to be scrubbed inline. */
-void sj__slow_free_scrubbed(void *block, struct sj_slab *slab, unsigned slot_index);
+/* Frees a valid slot of the calling thread's own, where that takes a call. */
+void sj__slow_free_own(void *block, struct sj_slab *slab, unsigned slot_index);
 
 /* After a local free that brought its slab to its trigger. */
 void sj__slow_after_free(struct sj_slab *slab);

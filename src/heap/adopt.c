@@ -4,6 +4,7 @@
  */
 #include "heap/adopt.h"
 
+#include "heap/detain.h"
 #include "heap/remote.h"
 #include "platform/entropy.h"
 #include "platform/process.h"
@@ -218,6 +219,7 @@ static struct sj_slab *take_slab_from(const struct sj_policy *policy, struct sj_
                                       unsigned class_index)
 {
     sj__remote_fold(policy, from);
+    sj__detain_end(policy, from, class_index); /* which may still name the slab */
     struct sj_slab *slab = from->lists[class_index].first;
     if (slab == NULL)
         return NULL;

@@ -5,6 +5,8 @@
 #include "heap/heap.h"
 
 #include "heap/adopt.h"
+#include "heap/detain.h"
+#include "heap/hand_out.h"
 #include "heap/remote.h"
 #include "span/large.h"
 #include "span/release.h"
@@ -110,6 +112,8 @@ static struct sj_slab *pop_partial(struct sj_heap *heap, unsigned class_index)
 
 static void close_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)
 {
+    if (policy->verify && slab->class_index != SJ_CLASS_ZERO && !slab->released)
+        sj__hand_out_check_slab(slab);
     if (policy->scrub != SJ_SCRUB_OFF && slab->class_index != SJ_CLASS_ZERO)
         for (unsigned w = 0; w < slab->words; w++) {
             struct sj_group whole = { .bits = ~(uint64_t)0, .word_index = w };
@@ -122,9 +126,10 @@ static void close_slab(const struct sj_policy *policy, struct sj_heap *heap, str
 }
 
 /* A signal handler that allocates may leave a count off by one (see front/fast.h): count again. */
-static void recount(struct sj_slab *slab)
+static void recount(const struct sj_heap *heap, struct sj_slab *slab)
 {
-    slab->until_slow = (int32_t)(sj__slab_live(slab) - slab->trigger); /* nothing of it is taken: it is no bin's slab */
+    /* nothing of it is taken: it is no bin's slab */
+    slab->until_slow = (int32_t)(sj__slab_live(slab) + sj__detain_count(heap, slab) - slab->trigger);
 }
 
 /* delay=lifo: what the bin hands out from the slab is not counted from now on. */
@@ -143,7 +148,7 @@ static void count_again(struct sj_heap *heap, struct sj_slab *slab)
         return;
     heap->lists[slab->class_index].taken_slots += sj__slab_handed(slab);
     slab->uncounted = false;
-    recount(slab);
+    recount(heap, slab);
 }
 
 void sj__heap_settle_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)
@@ -157,8 +162,8 @@ void sj__heap_settle_slab(const struct sj_policy *policy, struct sj_heap *heap, 
     /* One empty slab a class is kept, or a lone object made and freed again would open and close a slab each time. */
     if (slab->place != SJ_SLAB_PARTIAL || sj_slab_used(slab) != 0)
         return;
-    if (!sj__slab_is_idle(slab)) {
-        recount(slab);
+    if (!sj__slab_is_idle(slab) || sj__detain_count(heap, slab) != 0) {
+        recount(heap, slab);
     } else if (heap->lists[slab->class_index].count <= 1) {
         keep_idle(heap, slab);
     } else {
@@ -244,7 +249,7 @@ void sj__heap_pay_slot(struct sj_heap *heap, struct sj_bin *bin, struct sj_word 
 
 static struct sj_take how_to_take(const struct sj_policy *policy, unsigned class_index)
 {
-    bool rests = policy->delay == SJ_DELAY_RUN;
+    bool rests = policy->delay >= SJ_DELAY_RUN;
     const struct sj_size_class *size_class = &sj__size_classes[class_index];
     unsigned unit_slots = rests ? size_class->unit_slots : SJ_WORD_BITS;
     unsigned rich_slots = (size_class->slots < unit_slots ? size_class->slots : unit_slots) / RICH_FRACTION;
@@ -311,7 +316,7 @@ static bool refill_locked(const struct sj_policy *policy, struct sj_heap *heap, 
         return false;
     if (policy->scrub != SJ_SCRUB_OFF && class_index != SJ_CLASS_ZERO)
         heap->paid_reuse_bytes += sj__slab_pay(slab, &group);
-    if (policy->delay == SJ_DELAY_RUN)
+    if (policy->delay >= SJ_DELAY_RUN)
         note_rest(heap, slab, &how, &group);
     if (policy->delay != SJ_DELAY_LIFO)
         list->taken_slots += sj_count_bits(group.bits);
@@ -346,9 +351,7 @@ static void *shared_malloc_locked(const struct sj_policy *policy, struct sj_heap
     if (class_index != SJ_CLASS_ZERO)
         sj_bin_pay(policy, heap, bin, bin->word, bit);
     char *start = sj_bin_slot(bin, bit);
-    if (zero && (bin->word->dirty & bit) != 0 && class_index != SJ_CLASS_ZERO)
-        memset(start, 0, bin->slot_bytes);
-    return start;
+    return class_index != SJ_CLASS_ZERO ? sj__hand_out(policy, heap, start, zero, NULL) : start;
 }
 
 void *sj__heap_shared_malloc(unsigned class_index, bool zero)
@@ -409,6 +412,7 @@ static size_t close_idle(const struct sj_policy *policy, struct sj_heap *heap, b
     size_t given_bytes = 0;
     sj__remote_fold(policy, heap);
     for (unsigned class_index = 0; class_index < SJ_CLASS_COUNT; class_index++) {
+        sj__detain_end(policy, heap, class_index);
         empty_bin(policy, heap, class_index);
         struct sj_slab *next;
         for (struct sj_slab *slab = heap->lists[class_index].first; slab != NULL; slab = next) {

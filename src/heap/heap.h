@@ -17,6 +17,7 @@
 #define SJ_HEAP_HEAP_H
 
 #include "base/chacha.h"
+#include "guard/quarantine.h"
 #include "heap/picks.h"
 #include "platform/lock.h"
 #include "policy/policy.h"
@@ -57,6 +58,8 @@ struct sj_heap {
     struct sj_atomic_u32 level; /* in force when its bins were last put back, or when it was attached; or UNSETTLED */
     uint64_t calloc_avoided_bytes;
     uint8_t pool[SJ_POOL_BYTES]; /* random bytes, one a pick, renewed on slow paths */
+
+    struct sj_quarantine quarantines[SJ_CLASS_COUNT]; /* delay=quarantine: freed slots that wait */
 
     SJ_CACHE_ALIGNED struct sj_atomic_ptr queue; /* struct sj_slab *: slabs with remote frees, pushed by anybody */
 

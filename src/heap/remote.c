@@ -5,6 +5,7 @@
 #include "heap/remote.h"
 
 #include "heap/adopt.h"
+#include "heap/detain.h"
 #include "heap/pass.h"
 #include "report/report.h"
 #include "span/scrub.h"
@@ -87,6 +88,24 @@ static void scrub_claimed(const struct sj_slab *slab, unsigned word_index, uint6
     }
 }
 
+/* Makes slots available, at once or by way of the quarantine. What that lets out may be another slab's; the caller looks after
+ * this one. */
+static void put_by(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab, unsigned word_index,
+                   uint64_t freed)
+{
+    if (policy->delay != SJ_DELAY_QUARANTINE || slab->class_index == SJ_CLASS_ZERO) {
+        sj_word_set(&slab->planes[word_index].available, freed);
+        slab->until_slow -= (int32_t)sj_count_bits(freed);
+        return;
+    }
+    sj__detain_prepare(policy, heap, slab->class_index);
+    for (; freed != 0; freed &= freed - 1) {
+        struct sj_slab *other = sj__detain(policy, heap, slab, word_index * SJ_WORD_BITS + sj_lowest_bit(freed));
+        if (other != NULL && other != slab && other->until_slow <= 0)
+            sj__heap_settle_slab(policy, heap, other);
+    }
+}
+
 static void fold_word(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab, unsigned word_index)
 {
     uint64_t freed = sj_load_acquire_u64(&slab->remote->bits[word_index]); /* pairs with the claim */
@@ -103,11 +122,9 @@ static void fold_word(const struct sj_policy *policy, struct sj_heap *heap, stru
     if (sj_unlikely(sj__remote_claims_first) && scrubs_at_free && slab->class_index != SJ_CLASS_ZERO)
         scrub_claimed(slab, word_index, freed);
     sj_word_clear(&word->live, freed);
-    sj_word_set(&word->available, freed);
+    put_by(policy, heap, slab, word_index, freed);
     (void)sj_fetch_and_acq_rel_u64(&slab->remote->bits[word_index], ~freed); /* last: pairs with the claim */
-    unsigned count = sj_count_bits(freed);
-    slab->until_slow -= (int32_t)count;
-    heap->remote_freed_slots += count;
+    heap->remote_freed_slots += sj_count_bits(freed);
 }
 
 void sj__remote_fold_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)

@@ -16,7 +16,8 @@
 
 #include "base/compiler.h"
 
-enum sj_delay { SJ_DELAY_LIFO, SJ_DELAY_RUN };
+/* In this order: from RUN on, freed slots rest in their slab. */
+enum sj_delay { SJ_DELAY_LIFO, SJ_DELAY_RUN, SJ_DELAY_QUARANTINE };
 
 /* In this order: from FREE on, small slots are scrubbed at free. */
 enum sj_scrub { SJ_SCRUB_OFF, SJ_SCRUB_REUSE, SJ_SCRUB_FREE, SJ_SCRUB_AUTO };
@@ -48,6 +49,8 @@ struct sj_policy {
     uint8_t trap;              /* bool: freed large blocks are inaccessible until they are reused */
     uint8_t align_end;         /* bool: large blocks end at their guard */
     uint8_t isolate;           /* bool: addresses of small objects stay their size class's */
+    uint8_t verify;            /* bool: free slots are looked at when handed out; scrub=free comes with it */
+    uint8_t quarantine;        /* delay=quarantine: 16 KiB of a class, doubled so often */
                                /* no padding: policies are compared as bytes */
 };
 
@@ -99,17 +102,17 @@ enum { SJ_LEVEL_MAX = 4, SJ_LEVEL_DEFAULT = 2 };
         .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_AUTO, .guard = SJ_GUARD_LARGE, .sized = 1,      \
         .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_WRITE, .isolate = 1 \
     }
-#define SJ_POLICY_LEVEL_3                                                                                     \
-    {                                                                                                         \
-        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_EIGHTH, .sized = 1,     \
-        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .isolate = 1, \
-        .trap = 1, .align_end = 1                                                                             \
+#define SJ_POLICY_LEVEL_3                                                                                        \
+    {                                                                                                            \
+        .random = 1, .delay = SJ_DELAY_QUARANTINE, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_EIGHTH, .sized = 1, \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .isolate = 1,    \
+        .trap = 1, .align_end = 1, .verify = 1, .quarantine = 0                                                  \
     }
-#define SJ_POLICY_LEVEL_4                                                                                     \
-    {                                                                                                         \
-        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_EVERY, .sized = 1,      \
-        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .isolate = 1, \
-        .trap = 1, .align_end = 1                                                                             \
+#define SJ_POLICY_LEVEL_4                                                                                        \
+    {                                                                                                            \
+        .random = 1, .delay = SJ_DELAY_QUARANTINE, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_EVERY, .sized = 1,  \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .isolate = 1,    \
+        .trap = 1, .align_end = 1, .verify = 1, .quarantine = 2                                                  \
     }
 
 /* scrub=auto scrubs slots up to this size at free, while their lines are hot. Measured; see doc/adr. */

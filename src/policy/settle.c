@@ -259,6 +259,13 @@ static void judge_disable(struct sj_settings *settings, const char *value, bool 
     }
 }
 
+/* What one option needs of another. */
+static void complete(struct sj_policy *policy)
+{
+    if (policy->verify) /* what is to be verified must have been filled */
+        policy->scrub = SJ_SCRUB_FREE;
+}
+
 void sj__options_settle(struct sj_settings *settings, const struct sj_option_texts *texts, SJ_OPTIONS_WARN(warn))
 {
     int floor = NO_FLOOR;
@@ -271,6 +278,7 @@ void sj__options_settle(struct sj_settings *settings, const struct sj_option_tex
         sj__options_apply(settings, texts->environment, SJ_SOURCE_ENVIRONMENT, warn);
     if (floor != NO_FLOOR)
         raise_to_floor(settings, (unsigned)floor, warn);
+    complete(&settings->policy);
     judge_seed(settings, texts->secure || floor != NO_FLOOR, warn);
     judge_report(settings, texts->secure, warn);
     if (!texts->secure)

@@ -73,6 +73,10 @@ static void add_facts(struct sj_text *text, const struct sj_report_facts *facts)
         add_address(text, "block", (uintptr_t)facts->block);
         add_number(text, "offset_bytes", facts->offset_bytes);
     }
+    if (facts->has_byte) {
+        add_number(text, "byte_was", facts->byte_was);
+        add_number(text, "byte_is", facts->byte_is);
+    }
     if (facts->size_bytes != 0)
         add_number(text, "size_bytes", facts->size_bytes);
     if (facts->given_bytes != 0 || facts->expected_bytes != 0) {

@@ -196,6 +196,12 @@ static void write_first_line(const struct sj_report_entry *entry, const struct s
         add_address(&line, " block=", facts->block);
         add_size(&line, " offset=", facts->offset_bytes);
     }
+    if (facts->has_byte) {
+        sj__format_string(&line, " was=");
+        sj__format_hex(&line, facts->byte_was);
+        sj__format_string(&line, " is=");
+        sj__format_hex(&line, facts->byte_is);
+    }
     if (facts->function != NULL) {
         sj__format_string(&line, " function=");
         sj__format_string(&line, facts->function);

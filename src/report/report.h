@@ -29,6 +29,9 @@ struct sj_report_facts {
     size_t given_bytes;    /* size (or alignment) the program stated; 0 if none */
     size_t expected_bytes; /* what it should have been; 0 if none */
     size_t offset_bytes;   /* distance of `pointer` from `block` */
+    bool has_byte;         /* `pointer` is a byte that has changed: */
+    uint8_t byte_was;      /* what was left there */
+    uint8_t byte_is;       /* what is there now */
 };
 
 /* Ends the process with a report. Async-signal-safe. */

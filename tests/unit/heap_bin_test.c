@@ -19,6 +19,7 @@
 
 #include "front/entry.h"
 #include "heap/adopt.h"
+#include "heap/detain.h"
 #include "heap/remote.h"
 #include "scrubjay.h"
 
@@ -61,7 +62,7 @@ static void check_slab(const struct sj_slab *slab)
         used += sj_count_bits(word->live | held);
     }
     if (!slab->uncounted)
-        CHECK_EQ(sj_slab_used(slab), used);
+        CHECK_EQ(sj_slab_used(slab), used + sj__detain_count(heap, slab));
     CHECK_EQ(slab->uncounted, bin->slab == slab && is_lifo());
     CHECK_EQ(slab->place == SJ_SLAB_CURRENT, bin->slab == slab);
 }
@@ -377,6 +378,8 @@ static void heap_bin__planes_bins_and_counts_agree_after_any_program(void)
     check_under("level=2");
     check_under("level=0,random=on,scrub=reuse");
     check_under("level=2,random=off,scrub=free");
+    check_under("level=3");
+    check_under("level=4,verify=off");
 }
 
 int main(int argc, char **argv)

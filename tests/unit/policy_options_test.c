@@ -60,7 +60,7 @@ static void options_settle__gives_default_level_when_no_texts(void)
     CHECK(
         strcmp(
             print(&settings),
-            "level=2,random=on,delay=run,scrub=auto,guard=large,align_end=off,trap=off,isolate=on,copy=write,sized=on,"
+            "level=2,random=on,delay=run,quarantine=16k,scrub=auto,verify=off,guard=large,align_end=off,trap=off,isolate=on,copy=write,sized=on,"
             "foreign=report,onerror=abort,"
             "thp=never,release_ms=1000,release_max_bytes=67108864,hold_max_bytes=134217728,"
             "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,live=on,tick=off,"
@@ -83,7 +83,7 @@ static void options_settle__equals_level_when_level_is_set(void)
 static void options_apply__takes_level_first_when_it_stands_last(void)
 {
     const struct sj_settings settings = settle_environment("scrub=free,random=off,level=1");
-    CHECK(strstr(print(&settings), "level=1,random=off,delay=run,scrub=free,guard=large") != NULL);
+    CHECK(strstr(print(&settings), "level=1,random=off,delay=run,quarantine=16k,scrub=free,verify=off,guard=large") != NULL);
 }
 
 static void options_apply__takes_last_when_key_is_repeated(void)

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# What: the options of the upper levels by themselves, on top of level 0, and off at level 3; with the cases of tests/death.
+# Why this way: the death tests run each level as it is; this has what lies between the levels.
+# shellcheck source=../support/cases.sh
+. "$(dirname "$0")/../support/cases.sh"
+misuse=$build/tests/death/misuse
+"$misuse" --list >list || exit 2
+
+# run OPTIONS CASE [twin]: sets status; what it says is in the file out.
+run()
+{
+    # Around it: the shell's own word about a process that a signal ended.
+    { LD_PRELOAD=$library SCRUBJAY_OPTIONS=$1 "$misuse" "$2" ${3:+"$3"} >out 2>&1; } 2>/dev/null
+    status=$?
+}
+names() { awk -v pattern="$1" '$1 ~ pattern { print $1 }' list; }
+# stops OPTIONS PATTERN ID [FACTS]: each case ends by SIGABRT with the id and the facts on its line; its twin quietly.
+stops()
+{
+    local name
+    for name in $(names "$2"); do
+        run "$1" "$name"
+        [ "$status" = 134 ] || echo "$name with $1: status $status instead of SIGABRT"
+        grep -Eq "^scrubjay: $3 .*${4:-}" out || echo "$name with $1: expected $3 ${4:-}, got $(head -n 1 out)"
+        run "$1" "$name" twin
+        [ "$status" = 0 ] && [ ! -s out ] || echo "twin of $name with $1: status $status, $(head -n 1 out)"
+    done
+}
+# passes OPTIONS PATTERN: each case ends quietly.
+passes()
+{
+    local name
+    for name in $(names "$2"); do
+        run "$1" "$name"
+        [ "$status" = 0 ] || echo "$name with $1: status $status, $(head -n 1 out)"
+    done
+}
+
+verify_alone() { stops level=0,verify=on '^written_' SJ-013; }
+verify_names_the_byte() { stops level=3 '^written_middle/1000$' SJ-013 ' offset=500 was=0x0 is=0x41'; }
+verify_off() { passes level=3,verify=off '^written_'; }
+verify_scrubs()
+{
+    LD_PRELOAD=$library SCRUBJAY_OPTIONS=level=0,verify=on,scrub=off,verbose=1 /bin/true 2>&1 | grep -q 'scrub=free' ||
+        echo 'scrub is not free'
+}
+quarantine_alone() { stops level=0,delay=quarantine,verify=on '^written_middle/48$' SJ-013; }
+check quarantine_on_top_of_level_0 quarantine_alone
+check verify_on_top_of_level_0 verify_alone
+check verify_names_the_byte verify_names_the_byte
+check verify_off_at_level_3 verify_off
+check verify_has_scrub_free_with_it verify_scrubs
+finish
