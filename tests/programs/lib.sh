@@ -90,7 +90,8 @@ same()
     local name=$1 function=$2 level status line
     while read -r level; do
         mkdir -p "$SJ_WORK/$name.$level"
-        (cd "$SJ_WORK/$name.$level" && "$function" "$level") >"$SJ_WORK/$name.$level.out" 2>"$SJ_WORK/$name.$level.err" </dev/null
+        # The trap again: what a job starts in its subshell only that shell knows of.
+        (trap stop_all EXIT && cd "$SJ_WORK/$name.$level" && "$function" "$level") >"$SJ_WORK/$name.$level.out" 2>"$SJ_WORK/$name.$level.err" </dev/null
         status=$?
         line=$(grep -m 1 -a 'scrubjay: ' "$SJ_WORK/$name.$level.err" "$SJ_WORK/$name.$level.out" | head -n 1)
         if [ "$level" = plain ]; then
