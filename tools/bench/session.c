@@ -170,9 +170,11 @@ static struct session_half session_begin_half(struct bench_session *session, con
     struct session_half half = { .padding_bytes =
                                      16 * (size_t)lab_random_below(&session->random, BENCH_PADDING_MAX / 16 + 1),
                                  .seed = lab_random_next(&session->random) };
-    if (!warm_up)
+    double patience = session_patience(session, result);
+    half.flagged = !warm_up;
+    for (; half.flagged && patience >= 0 && !bench_interrupted(); patience -= 1)
         half.flagged = !bench_machine_wait_quiet(session->machine, result->workload->threads,
-                                                 options->pressure_limit_percent, session_patience(session, result));
+                                                 options->pressure_limit_percent, fmin(patience, 1));
     half.pressure_percent = bench_machine_pressure();
     return half;
 }
