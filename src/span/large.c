@@ -12,7 +12,7 @@
 #include "span/scrub.h"
 
 enum {
-    KEEP_MIN_BYTES = 16 << 20, /* of all kept blocks together, at least: see doc/adr/0053 */
+    KEEP_MIN_BYTES = 8 << 20,  /* of all kept blocks together, at least: see doc/adr/0053 */
     KEEP_WINDOW_FRACTION = 16, /* and this part of the window, if that is more; no more than cache_max_bytes */
     AGED_CALLS = 256,          /* system calls of one pass of the clock */
     REFUSED_REST_MS = 1000     /* until the clock tries again after the kernel refused */

@@ -96,7 +96,8 @@ static void after_ten_slow_paths(bool large)
     peak(large);
     NOTE("%ld KiB at the base, %ld KiB after the peak", before / 1024, resident() / 1024);
     CHECK(!is_held(large) || !is_small_again(before)); /* or there is nothing to see */
-    (void)usleep(200000);                              /* release_ms is 50 */
+    CHECK_EQ(sj_ctl("release_ms", "50", NULL, 0), 0);  /* only now: a busy machine may take longer to get here */
+    (void)usleep(200000);
     for (unsigned round = 0; round < 5; round++)
         slow_path();
     NOTE("%ld KiB after ten slow paths", resident() / 1024);
@@ -337,12 +338,12 @@ static int be_case(const char *name)
 
 static void release_clock__gives_large_peak_back_within_ten_slow_paths(void)
 {
-    run_case("slow", true, "release_ms=50,cache_max_bytes=64m");
+    run_case("slow", true, "release_ms=-1,cache_max_bytes=64m");
 }
 
 static void release_clock__gives_small_peak_back_within_ten_slow_paths(void)
 {
-    run_case("slow", false, "release_ms=50");
+    run_case("slow", false, "release_ms=-1");
 }
 
 static void release_trim__gives_peak_back_at_once_and_says_so(void)
