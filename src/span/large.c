@@ -49,7 +49,7 @@ static void *take_kept(const struct sj_policy *policy, size_t usable_bytes, size
 {
     const struct sj_cache_wish wish = { .usable_bytes = usable_bytes,
                                         .guarded = policy->guard >= SJ_GUARD_LARGE,
-                                        .rests = policy->delay == SJ_DELAY_RUN,
+                                        .rests = policy->delay >= SJ_DELAY_RUN,
                                         .scrubbed = zero || policy->scrub != SJ_SCRUB_OFF };
     struct sj_large *large = sj__cache_take(&wish);
     if (large == NULL)
