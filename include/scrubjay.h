@@ -156,6 +156,8 @@ struct sj_stats {
     uint64_t forgone_bytes; /* ledger: freed under scrub=off and reused before a raise of the level brought scrub */
     uint64_t slab_guards;   /* guards that stand behind slabs */
     uint64_t places_not_isolated; /* isolate=on: slabs that got common memory, and places that classes had to give up */
+    uint64_t sampled;         /* allocations that were sampled; see the option sample */
+    uint64_t samples_skipped; /* samples not taken: sample_rate, all pages taken, larger than a page, no memory */
 };
 #define SJ_STATS_VERSION 4
 

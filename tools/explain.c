@@ -51,7 +51,8 @@ static void print_option(size_t index)
     if (text->threat[0] != '\0')
         sj__print_labelled("threat", text->threat);
     sj__print_labelled("cost", text->cost);
-    for (unsigned level = 0; level <= SJ_LEVEL_MAX && option->kind == SJ_OPTION_CHOICE; level++) {
+    bool is_of_levels = option->kind == SJ_OPTION_CHOICE || option == sj__options_find("sample", 6);
+    for (unsigned level = 0; level <= SJ_LEVEL_MAX && is_of_levels; level++) {
         char value[VALUE_BYTES];
         sj__option_at_level(index, level, value, sizeof value);
         const size_t used = strlen(levels);
@@ -59,7 +60,7 @@ static void print_option(size_t index)
     }
     if (levels[0] != '\0')
         sj__print_labelled("default", levels);
-    if (option->kind != SJ_OPTION_CHOICE && option->kind != SJ_OPTION_SEED) {
+    if (!is_of_levels && option->kind != SJ_OPTION_SEED) {
         char value[VALUE_BYTES];
         sj__option_at_level(index, SJ_LEVEL_DEFAULT, value, sizeof value);
         sj__print_labelled("default", value);

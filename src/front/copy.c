@@ -6,6 +6,7 @@
 
 #include "base/plain.h"
 #include "report/report.h"
+#include "span/sampled.h"
 
 #include <string.h>
 
@@ -23,7 +24,8 @@ void *sj__own_set(void *to, int byte, size_t bytes)
 
 static bool names_something(uint32_t kind)
 {
-    return kind == SJ_SPAN_SLAB || kind == SJ_SPAN_LARGE || kind == SJ_SPAN_RUN || kind == SJ_SPAN_FRESH;
+    return kind == SJ_SPAN_SLAB || kind == SJ_SPAN_LARGE || kind == SJ_SPAN_RUN || kind == SJ_SPAN_FRESH ||
+           kind == SJ_SPAN_SAMPLED;
 }
 
 /* Of a large block only the first granule names something: where another does, or the window ends, the block has ended. */
@@ -45,7 +47,7 @@ static size_t room_in_large(const void *pointer, size_t bytes)
     for (size_t steps = bytes >> BYTES_A_STEP_SHIFT;; steps--, granule--) {
         struct sj_span *span = sj_window_lookup(granule);
         uint32_t kind = sj_load_relaxed_u32(&span->kind);
-        if (kind == SJ_SPAN_SLAB || kind == SJ_SPAN_RUN || kind == SJ_SPAN_FRESH)
+        if (kind == SJ_SPAN_SLAB || kind == SJ_SPAN_RUN || kind == SJ_SPAN_FRESH || kind == SJ_SPAN_SAMPLED)
             return 0;
         if (kind == SJ_SPAN_LARGE) {
             const struct sj_large *large = (const struct sj_large *)(const void *)span;
@@ -63,13 +65,18 @@ static size_t room_in_large(const void *pointer, size_t bytes)
 size_t sj__copy_room(const void *pointer, size_t bytes)
 {
     struct sj_span *span = sj_window_lookup(sj_window_granule(pointer));
-    if (sj_load_relaxed_u32(&span->kind) == SJ_SPAN_SLAB)
+    uint32_t kind = sj_load_relaxed_u32(&span->kind);
+    if (kind == SJ_SPAN_SLAB)
         return sj_copy_slot_room((struct sj_slab *)(void *)span, pointer);
+    if (kind == SJ_SPAN_SAMPLED)
+        return sj__sampled_room(pointer);
     return room_in_large(pointer, bytes);
 }
 
 static bool is_live(const struct sj_judgement *judgement)
 {
+    if (judgement->sampled != NULL)
+        return judgement->block != NULL && sj__sampled_room(judgement->block) != 0;
     if (judgement->slab == NULL)
         return judgement->large != NULL;
     return judgement->block != NULL && sj_copy_slot_room(judgement->slab, judgement->block) != 0;
@@ -78,18 +85,10 @@ static bool is_live(const struct sj_judgement *judgement)
 SJ_COLD static void stop(enum sj_report_id id, const void *pointer, size_t bytes, struct sj_asker asker)
 {
     struct sj_judgement judgement = sj__judge(pointer);
-    size_t offset = judgement.block != NULL ? (size_t)((const char *)pointer - judgement.block) : 0;
-    struct sj_report_facts facts = {
-        .pointer = pointer,
-        .block = judgement.block,
-        .function = asker.function,
-        .caller = asker.caller,
-        .size_bytes = judgement.usable_bytes,
-        .offset_bytes = offset,
-        .given_bytes = bytes,
-    };
+    struct sj_report_facts facts = sj__judge_facts(&judgement, pointer, asker);
+    facts.given_bytes = bytes;
     if (is_live(&judgement)) {
-        facts.expected_bytes = judgement.usable_bytes - offset;
+        facts.expected_bytes = judgement.usable_bytes - facts.offset_bytes;
         if (facts.expected_bytes >= bytes)
             return;
         facts.note = "given: the bytes from ptr on that the copy takes; expected: those that are left in the block";

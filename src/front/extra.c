@@ -54,6 +54,14 @@ static bool is_live_of(const void *block, size_t size_bytes, struct sj_asker ask
     return true;
 }
 
+/* Not a byte more: behind a sampled block none is the program's. */
+static void overwrite(void *block, size_t bytes)
+{
+    size_t steps_bytes = sj_round_down(bytes, SJ_SMALL_STEP_BYTES);
+    sj__scrub_bytes(block, steps_bytes);
+    memset((char *)block + steps_bytes, 0, bytes - steps_bytes);
+}
+
 SJ_EXPORT size_t sj_nallocx(size_t size, int flags)
 {
     size_t alignment = alignment_of(flags), rounded = 0;
@@ -133,7 +141,7 @@ SJ_EXPORT void sj_freezero(void *block, size_t size)
     if (block == NULL)
         return;
     if (!calls_are_ours() || is_live_of(block, size, asker))
-        sj__scrub_bytes(block, size);
+        overwrite(block, size);
     sj__entry_free(block);
 }
 
@@ -160,7 +168,7 @@ SJ_EXPORT void *sj_recallocarray(void *block, size_t old_count, size_t count, si
     if (moved == NULL)
         return NULL;
     memcpy(moved, block, old_bytes < new_bytes ? old_bytes : new_bytes);
-    sj__scrub_bytes(block, old_bytes);
+    overwrite(block, old_bytes);
     sj__entry_free(block);
     return moved;
 }

@@ -16,6 +16,7 @@
 #include "span/large.h"
 #include "span/site.h"
 #include "span/run.h"
+#include "span/sampled.h"
 
 #include <pthread.h>
 
@@ -33,6 +34,7 @@ static void prepare(void)
     sj__adopt_lock_for_fork();
     sj__site_lock_for_fork();
     sj__large_lock_for_fork();
+    sj__sampled_lock_for_fork();
     sj__run_lock_for_fork();
     sj__arena_lock_for_fork();
     locks_taken = true;
@@ -45,6 +47,7 @@ static void release(bool in_child)
     locks_taken = false;
     sj__arena_unlock_after_fork(in_child);
     sj__run_unlock_after_fork(in_child);
+    sj__sampled_unlock_after_fork(in_child);
     sj__large_unlock_after_fork(in_child);
     sj__site_unlock_after_fork(in_child);
     sj__adopt_unlock_after_fork(in_child);

@@ -56,6 +56,23 @@ static void judge_large(struct sj_judgement *judgement, const char *pointer)
     judgement->verdict = pointer == large->start ? SJ_IS_LIVE : SJ_IS_INTERIOR;
 }
 
+static void judge_sampled(struct sj_judgement *judgement, const char *pointer)
+{
+    const struct sj_sampled *sampled = judgement->sampled;
+    if (sampled == NULL) {
+        judgement->verdict = SJ_IS_UNTOUCHED;
+        return;
+    }
+    bool is_live = sj_load_acquire_u32(&sampled->state) == SJ_SAMPLED_LIVE; /* pairs with the store at allocation */
+    judgement->block = sampled->start;
+    judgement->usable_bytes = sampled->usable_bytes;
+    if (pointer == sampled->start)
+        judgement->verdict = is_live ? SJ_IS_LIVE : SJ_IS_FREED;
+    else
+        judgement->verdict =
+            (size_t)(pointer - sampled->start) < sampled->usable_bytes ? SJ_IS_INTERIOR : SJ_IS_UNTOUCHED;
+}
+
 struct sj_judgement sj__judge(const void *pointer)
 {
     struct sj_judgement judgement = { .verdict = SJ_IS_FOREIGN };
@@ -66,27 +83,38 @@ struct sj_judgement sj__judge(const void *pointer)
     if (kind == SJ_SPAN_SLAB) {
         judgement.slab = (struct sj_slab *)(void *)span;
         judge_slot(&judgement, pointer);
+    } else if (kind == SJ_SPAN_SAMPLED) {
+        judgement.sampled = sj__sampled_at(pointer);
+        judge_sampled(&judgement, pointer);
     } else {
         judge_large(&judgement, pointer);
     }
     return judgement;
 }
 
-static struct sj_report_facts facts_of(const struct sj_judgement *judgement, const void *pointer, struct sj_asker asker)
+static size_t distance(const char *block, const char *pointer)
 {
+    return (size_t)(pointer >= block ? pointer - block : block - pointer);
+}
+
+struct sj_report_facts sj__judge_facts(const struct sj_judgement *judgement, const void *pointer, struct sj_asker asker)
+{
+    bool is_live = judgement->sampled != NULL && sj_load_relaxed_u32(&judgement->sampled->state) == SJ_SAMPLED_LIVE;
     return (struct sj_report_facts){
         .pointer = pointer,
         .block = judgement->block,
         .function = asker.function,
         .caller = asker.caller,
         .size_bytes = judgement->usable_bytes,
-        .offset_bytes = judgement->block != NULL ? (size_t)((const char *)pointer - judgement->block) : 0,
+        .offset_bytes = judgement->block != NULL ? distance(judgement->block, pointer) : 0,
+        .allocated = judgement->sampled != NULL ? &judgement->sampled->allocated : NULL,
+        .freed = judgement->sampled != NULL && !is_live ? &judgement->sampled->freed : NULL,
     };
 }
 
 void sj__judge_report(const struct sj_judgement *judgement, const void *pointer, struct sj_asker asker, bool freeing)
 {
-    struct sj_report_facts facts = facts_of(judgement, pointer, asker);
+    struct sj_report_facts facts = sj__judge_facts(judgement, pointer, asker);
     switch (judgement->verdict) {
     case SJ_IS_FREED: sj__report_refusable(freeing ? SJ_DOUBLE_FREE : SJ_USE_AFTER_FREE, &facts); return;
     case SJ_IS_INTERIOR: sj__report_refusable(SJ_INTERIOR_POINTER, &facts); return;
@@ -104,14 +132,14 @@ void sj__judge_report(const struct sj_judgement *judgement, const void *pointer,
 void sj__judge_report_double_free(const struct sj_judgement *judgement, const void *pointer, struct sj_asker asker,
                                   const char *note)
 {
-    struct sj_report_facts facts = facts_of(judgement, pointer, asker);
+    struct sj_report_facts facts = sj__judge_facts(judgement, pointer, asker);
     facts.note = note;
     sj__report_refusable(SJ_DOUBLE_FREE, &facts);
 }
 
 void sj__judge_size(const struct sj_judgement *judgement, size_t size_bytes, size_t alignment, struct sj_asker asker)
 {
-    struct sj_report_facts facts = facts_of(judgement, judgement->block, asker);
+    struct sj_report_facts facts = sj__judge_facts(judgement, judgement->block, asker);
     if (!sj_is_power_of_two(alignment) || ((uintptr_t)judgement->block & (alignment - 1)) != 0) {
         facts.given_bytes = alignment;
         sj__report_refusable(SJ_ALIGNMENT_MISMATCH, &facts);
@@ -125,7 +153,7 @@ void sj__judge_size(const struct sj_judgement *judgement, size_t size_bytes, siz
             sj__report_refusable(SJ_SIZE_MISMATCH, &facts);
         return;
     }
-    unsigned class_index = judgement->slab->class_index;
+    unsigned class_index = judgement->sampled != NULL ? judgement->sampled->class_index : judgement->slab->class_index;
     bool matches = class_index == SJ_CLASS_ZERO
                        ? size_bytes == 0
                        : sj__class_of_aligned(size_bytes, alignment) == class_index && size_bytes != 0;

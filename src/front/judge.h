@@ -14,6 +14,7 @@
 #define SJ_FRONT_JUDGE_H
 
 #include "span/large.h"
+#include "span/sampled.h"
 #include "span/slab.h"
 
 enum sj_verdict {
@@ -26,8 +27,9 @@ enum sj_verdict {
 
 struct sj_judgement {
     enum sj_verdict verdict;
-    struct sj_slab *slab;   /* NULL if it is no slab's */
-    struct sj_large *large; /* NULL if it is no live large block's */
+    struct sj_slab *slab;       /* NULL if it is no slab's */
+    struct sj_large *large;     /* NULL if it is no live large block's */
+    struct sj_sampled *sampled; /* NULL if it is no sampled block's */
     unsigned slot_index;
     const char *block;   /* start of the slot or block, if known */
     size_t usable_bytes; /* its size, if known */
@@ -40,6 +42,10 @@ struct sj_asker {
     const char *function;
     const void *caller;
 };
+
+/* What a report has to say about a judged pointer; `facts` without the pointer's own. */
+struct sj_report_facts sj__judge_facts(const struct sj_judgement *judgement, const void *pointer,
+                                       struct sj_asker asker);
 
 /* Reports a pointer whose verdict is not SJ_IS_LIVE. Returns only if the call is to be refused: by onerror=report, or it is
  * foreign and the settings say to ignore that.

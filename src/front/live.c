@@ -4,6 +4,8 @@
  */
 #include "front/live.h"
 
+#include "front/guard_fault.h"
+
 #include "front/control.h"
 #include "front/entry.h"
 #include "front/fast.h"
@@ -174,6 +176,8 @@ int sj__live_raise(unsigned level)
     enter(&signals);
     int error = raise_locked(level);
     leave(&signals);
+    if (error == 0)
+        sj__guard_fault_start(); /* what the level has brought may fault */
     return error;
 }
 

@@ -127,6 +127,33 @@ _Noreturn static void report_raced(const struct sj_bin *bin, uint64_t bit, struc
                                       });
 }
 
+/* What a small allocation asks for. */
+struct request {
+    size_t size_bytes;
+    size_t alignment;
+    bool zero;
+    struct sj_asker asker;
+};
+
+/* The thread's next allocation is the sampled one. NULL if the pool has no place for it. */
+static void *sample(struct sj_heap *heap, unsigned class_index, const struct request *request)
+{
+    struct sj_sample_request sampled = {
+        .size_bytes = request->size_bytes,
+        .alignment = request->alignment,
+        .class_index = (uint8_t)class_index,
+        .to_the_right = heap->pool[heap->pool_next++] % 2 != 0,
+        .caller = request->asker.caller,
+    };
+    enum sj_inside outer = sj__slow_enter(request->asker);
+    heap->lists[class_index].sample_due = false;
+    void *block = sj__sampled_malloc(&sampled, sj__sealed.settings.sample_rate);
+    sj__slow_leave(outer);
+    if (block == NULL)
+        heap->until_sample++; /* the slot that it gets instead is not another chance */
+    return block;
+}
+
 /* Hands out a slot of a bin that has one, with the checks of the fast path. A slot that is live already is dropped: a
  * signal handler got it between our reading the bin and writing it back. NULL if nothing is left. */
 static char *hand_out(struct sj_heap *heap, struct sj_bin *bin, bool zero, struct sj_asker asker)
@@ -161,16 +188,24 @@ void *sj__slow_hand_out(char *start, bool zero)
     return sj__hand_out(policy_in_force(), sj__heap_current, start, zero, __builtin_return_address(0));
 }
 
-static void *slow_class(unsigned class_index, bool zero, struct sj_asker asker)
+static void *serve(struct sj_heap *heap, unsigned class_index, const struct request *request)
+{
+    struct sj_bin *bin = &heap->bins[class_index];
+    if (sj_unlikely(heap->lists[class_index].sample_due) && sj_word_read(&bin->bits) == 0)
+        return sample(heap, class_index, request);
+    return hand_out(heap, bin, request->zero, request->asker);
+}
+
+static void *slow_class(unsigned class_index, const struct request *request)
 {
     /* Inside already: this is a signal handler, and the thread's own heap is being worked on. */
     if (class_index == SJ_CLASS_ZERO || sj__heap_current == &sj__heap_dead || sj__slow_is_inside())
-        return slow_shared(class_index, zero, asker);
+        return slow_shared(class_index, request->zero, request->asker);
     int saved_errno = errno;
-    char *block = NULL;
+    void *block = NULL;
     struct sj_heap *heap;
-    while (block == NULL && (heap = ready_heap(class_index, asker)) != NULL)
-        block = hand_out(heap, &heap->bins[class_index], zero, asker);
+    while (block == NULL && (heap = ready_heap(class_index, request->asker)) != NULL)
+        block = serve(heap, class_index, request);
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
 }
@@ -181,8 +216,9 @@ static void *allocate(size_t size_bytes, bool zero, struct sj_asker asker)
         errno = ENOMEM;
         return NULL;
     }
-    return size_bytes > SJ_SMALL_MAX_BYTES ? slow_large(1, size_bytes, zero, asker)
-                                           : slow_class(sj_class_of(size_bytes), zero, asker);
+    return size_bytes > SJ_SMALL_MAX_BYTES
+               ? slow_large(1, size_bytes, zero, asker)
+               : slow_class(sj_class_of(size_bytes), &(struct request){ size_bytes, 1, zero, asker });
 }
 
 void *sj__slow_malloc(size_t size_bytes)
@@ -202,11 +238,12 @@ void *sj__slow_aligned(size_t alignment, size_t size_bytes)
         errno = ENOMEM;
         return NULL;
     }
+    struct request request = { size_bytes, alignment, false, asker };
     if (size_bytes == 0)
-        return alignment <= SJ_SMALL_STEP_BYTES ? slow_class(SJ_CLASS_ZERO, false, asker)
+        return alignment <= SJ_SMALL_STEP_BYTES ? slow_class(SJ_CLASS_ZERO, &request)
                                                 : slow_large(alignment, 0, false, asker);
     unsigned class_index = sj__class_of_aligned(size_bytes, alignment);
-    return class_index != 0 ? slow_class(class_index, false, asker) : slow_large(alignment, size_bytes, false, asker);
+    return class_index != 0 ? slow_class(class_index, &request) : slow_large(alignment, size_bytes, false, asker);
 }
 
 /* ---- Free ------------------------------------------------------------------------------------------------------- */
@@ -227,15 +264,44 @@ static void free_slot(const struct sj_judgement *judgement, void *block, struct 
     }
 }
 
+/* Bytes round a sampled block that its page does not end at were written to. */
+_Noreturn static void report_changed(const struct sj_judgement *judgement, const char *changed, struct sj_asker asker)
+{
+    struct sj_report_facts facts = sj__judge_facts(judgement, changed, asker);
+    bool is_behind = changed >= judgement->block;
+    facts.given_bytes = (unsigned char)*changed;
+    facts.expected_bytes = SJ_SAMPLED_PATTERN;
+    facts.note =
+        "found when the block was freed: ptr is the changed byte nearest to it; expected: what had been left there";
+    sj__report_misuse(is_behind ? SJ_BLOCK_OVERFLOW : SJ_BLOCK_UNDERFLOW, &facts);
+}
+
+static bool free_sampled(const struct sj_judgement *judgement, struct sj_asker asker)
+{
+    const char *changed;
+    enum sj_inside outer = sj__slow_enter(asker);
+    bool was_live = sj__sampled_free(judgement->sampled, asker.caller, &changed);
+    sj__slow_leave(outer);
+    if (changed != NULL)
+        report_changed(judgement, changed, asker);
+    return was_live;
+}
+
+static bool free_large(const struct sj_judgement *judgement, void *block, struct sj_asker asker)
+{
+    enum sj_inside outer = sj__slow_enter(asker);
+    bool was_live = sj__large_free(policy_in_force(), judgement->large, block);
+    sj__slow_leave(outer);
+    return was_live;
+}
+
 static void free_judged(const struct sj_judgement *judgement, void *block, struct sj_asker asker)
 {
     if (judgement->slab != NULL) {
         free_slot(judgement, block, asker);
         return;
     }
-    enum sj_inside outer = sj__slow_enter(asker);
-    bool was_live = sj__large_free(policy_in_force(), judgement->large, block);
-    sj__slow_leave(outer);
+    bool was_live = judgement->sampled != NULL ? free_sampled(judgement, asker) : free_large(judgement, block, asker);
     if (!was_live)
         sj__judge_report_double_free(judgement, block, asker, "two threads freed it at the same time");
 }
@@ -380,7 +446,10 @@ void *sj__slow_realloc(void *block, size_t size_bytes)
         }
         return resized;
     }
-    if (size_bytes <= SJ_SMALL_MAX_BYTES && sj_class_of(size_bytes) == judgement.slab->class_index)
+    if (judgement.sampled != NULL && size_bytes == judgement.usable_bytes)
+        return block;
+    if (judgement.slab != NULL && size_bytes <= SJ_SMALL_MAX_BYTES &&
+        sj_class_of(size_bytes) == judgement.slab->class_index)
         return block;
     return sj__slow_move(block, judgement.usable_bytes, size_bytes);
 }

@@ -15,6 +15,7 @@
 
 #include "base/plain.h"
 #include "front/fork.h"
+#include "front/guard_fault.h"
 #include "front/next.h"
 #include "front/record.h"
 #include "front/shadow.h"
@@ -172,7 +173,7 @@ static bool step_aside(struct sj_settings *settings)
     return false;
 }
 
-/* What is checked about copies, where things lie and where randomness comes from is not in the variants. */
+/* What is checked about copies, where things lie, where randomness comes from, and what is sampled is not in the variants. */
 static bool is_of_level(const struct sj_policy *policy, unsigned level)
 {
     struct sj_policy served = *policy;
@@ -180,6 +181,7 @@ static bool is_of_level(const struct sj_policy *policy, unsigned level)
     served.fixed_seed = 0;
     served.guard = sj__policy_levels[level].guard;
     served.isolate = sj__policy_levels[level].isolate;
+    served.sample = sj__policy_levels[level].sample;
     return memcmp(&served, &sj__policy_levels[level], sizeof served) == 0;
 }
 
@@ -272,6 +274,7 @@ __attribute__((constructor)) static void start_at_load(void)
         sj__status_banner();
     if (sj__sealed.settings.tick && &sj__tick_can_start == NULL)
         sj__report_warn("tick not used: it starts by itself in the shared library with glibc only; see sj_ctl", NULL);
+    sj__guard_fault_start();
     sj__record_start();
 }
 

@@ -18,6 +18,7 @@
 #include "span/large.h"
 #include "span/site.h"
 #include "span/run.h"
+#include "span/sampled.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -76,6 +77,20 @@ static void add_places(struct sj_stats *stats)
     stats->slab_guards = counts.guards;
     stats->guards_refused += counts.guards_refused;
     stats->places_not_isolated = counts.not_isolated;
+}
+
+static void add_sampled(struct sj_stats *stats)
+{
+    struct sj_sampled_counts counts;
+    sj__sampled_read_counts(&counts);
+    stats->sampled = counts.allocated_blocks;
+    stats->samples_skipped = counts.skipped;
+    stats->allocations += counts.allocated_blocks;
+    stats->frees += counts.freed_blocks;
+    stats->live_bytes += counts.allocated_bytes - counts.freed_bytes;
+    stats->freed_bytes += counts.freed_bytes;
+    stats->scrubbed_at_free += counts.freed_bytes;
+    stats->guards_refused += counts.guards_refused;
 }
 
 static void add_kept(struct sj_stats *stats)
@@ -171,6 +186,7 @@ static void fill(const struct sj_policy *policy, struct sj_stats *stats)
     fill_small(policy, stats);
     add_places(stats);
     add_large(stats);
+    add_sampled(stats);
     add_kept(stats);
     add_pages(stats);
 }
@@ -349,6 +365,9 @@ static void write_summary(struct summary *summary)
     if (stats.turns > 0)
         add_field(summary, "shortest_rest_slots", stats.shortest_rest);
     add_field(summary, "pick_millibits", stats.pick_millibits);
+    begin_topic(summary, "samples");
+    add_field(summary, "taken", stats.sampled);
+    add_field(summary, "skipped", stats.samples_skipped);
     begin_topic(summary, "dropped");
     add_field(summary, "guards_refused", stats.guards_refused);
     add_field(summary, "traps_refused", stats.traps_refused);

@@ -82,6 +82,7 @@ static void seed_heap(struct sj_heap *heap)
         memcpy(heap->pool + at, block, sizeof block);
     }
     heap->pool_next = heap->pool_fresh = 0;
+    sj__heap_draw_sample(&settings_in_force()->policy, heap);
 }
 
 static struct sj_heap *heap_new(void)

@@ -5,6 +5,7 @@
 #include "heap/heap.h"
 
 #include "heap/adopt.h"
+#include "heap/countdown.h"
 #include "heap/detain.h"
 #include "heap/hand_out.h"
 #include "heap/remote.h"
@@ -46,6 +47,14 @@ static void renew_pool(struct sj_heap *heap)
         memcpy(heap->pool + heap->pool_fresh, block, sizeof block); /* a multiple of the block's size, so it fits */
         heap->pool_fresh = (uint8_t)(heap->pool_fresh + sizeof block);
     }
+}
+
+void sj__heap_draw_sample(const struct sj_policy *policy, struct sj_heap *heap)
+{
+    uint32_t block[SJ_CHACHA_BLOCK_WORDS];
+    sj__chacha_block(heap->chacha_key, heap->chacha_counter++, block);
+    heap->until_sample =
+        policy->sample != 0 ? sj__countdown_draw((uint64_t)block[0] << 32 | block[1], policy->sample) : UINT64_MAX;
 }
 
 /* Before calls that take locks all threads share. */
@@ -247,6 +256,41 @@ void sj__heap_pay_slot(struct sj_heap *heap, struct sj_bin *bin, struct sj_word 
     heap->paid_reuse_bytes += sj__slab_pay(bin->slab, &slot);
 }
 
+/* Those of taken slots that may be handed out before the next sample; the others are held until then. */
+static uint64_t up_to_sample(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index, uint64_t bits)
+{
+    struct sj_bin_list *list = &heap->lists[class_index];
+    unsigned count = sj_count_bits(bits);
+    list->held_bits = 0;
+    if (policy->sample == 0)
+        return bits;
+    if (heap->until_sample == UINT64_MAX) /* none was drawn: the level has been raised since */
+        sj__heap_draw_sample(policy, heap);
+    if (sj_likely(heap->until_sample >= count)) {
+        heap->until_sample -= count;
+        return bits;
+    }
+    uint64_t before = 0;
+    for (; heap->until_sample > 0; heap->until_sample--) {
+        before |= sj_lowest_only(bits);
+        bits &= bits - 1;
+    }
+    list->held_bits = bits;
+    list->sample_due = true;
+    sj__heap_draw_sample(policy, heap);
+    return before;
+}
+
+/* After a sample: what is left of the group that it fell into. */
+static void install_held(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index)
+{
+    struct sj_bin *bin = &heap->bins[class_index];
+    uint64_t bits = up_to_sample(policy, heap, class_index, heap->lists[class_index].held_bits);
+    sj_word_set(&bin->bits, bits);
+    if (policy->random && bits != 0)
+        sj__picks_note(&heap->picks, bits, bin->window_mask);
+}
+
 static struct sj_take how_to_take(const struct sj_policy *policy, unsigned class_index)
 {
     bool rests = policy->delay >= SJ_DELAY_RUN;
@@ -303,8 +347,14 @@ static bool refill_locked(const struct sj_policy *policy, struct sj_heap *heap, 
     struct sj_bin_list *list = &heap->lists[class_index];
     struct sj_take how = how_to_take(policy, class_index);
     struct sj_group group;
+    if (list->sample_due)
+        return true;
     renew_pool(heap);
     sj__remote_fold(policy, heap);
+    if (sj_unlikely(list->held_bits != 0)) {
+        install_held(policy, heap, class_index);
+        return true;
+    }
     close_bin(bin);
     struct sj_slab *slab = bin->slab != NULL ? bin->slab : next_slab(policy, heap, class_index);
     for (; slab != NULL; slab = next_slab(policy, heap, class_index)) {
@@ -318,10 +368,13 @@ static bool refill_locked(const struct sj_policy *policy, struct sj_heap *heap, 
         heap->paid_reuse_bytes += sj__slab_pay(slab, &group);
     if (policy->delay >= SJ_DELAY_RUN)
         note_rest(heap, slab, &how, &group);
-    if (policy->delay != SJ_DELAY_LIFO)
+    if (policy->delay != SJ_DELAY_LIFO) {
         list->taken_slots += sj_count_bits(group.bits);
+        if (class_index != SJ_CLASS_ZERO && heap != sj__adopt_shared_heap()) /* its users may have interrupted the pool */
+            group.bits = up_to_sample(policy, heap, class_index, group.bits);
+    }
     install(policy, bin, slab, &group);
-    if (policy->random)
+    if (policy->random && sj_likely(group.bits != 0))
         sj__picks_note(&heap->picks, group.bits, bin->window_mask);
     return true;
 }
@@ -372,13 +425,16 @@ static void empty_bin(const struct sj_policy *policy, struct sj_heap *heap, unsi
     struct sj_slab *slab = bin->slab;
     if (slab == NULL)
         return;
+    struct sj_bin_list *list = &heap->lists[class_index];
     struct sj_word *word = bin->word;
-    uint64_t bits = bin->bits & ~word->live;
+    uint64_t bits = (bin->bits | list->held_bits) & ~word->live;
     close_bin(bin);
+    list->held_bits = 0; /* with the slots goes what was to come after them: other slots are as likely to be sampled */
+    list->sample_due = false;
     if (bits != 0) {
         sj_word_set(&word->available, bits);
         slab->until_slow -= (int32_t)sj_count_bits(bits);
-        heap->lists[class_index].taken_slots -= sj_count_bits(bits);
+        list->taken_slots -= sj_count_bits(bits);
     }
     bin->slab = NULL;
     count_again(heap, slab);

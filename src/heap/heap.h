@@ -42,8 +42,10 @@ struct sj_bin_list {
     struct sj_slab *first; /* partial slabs, the next to be taken first */
     struct sj_slab *last;
     struct sj_slab *idle; /* the empty one of them that is kept; NULL if none is */
+    uint64_t held_bits;   /* of the bin's word: taken, and handed out after the next sample only */
     uint32_t count;
     uint32_t slabs;       /* slabs of this class the heap owns */
+    bool sample_due;      /* when `bits` is used up the next allocation is sampled */
     uint64_t taken_slots; /* slots ever taken to be handed out; of an uncounted slab when the bin leaves it */
 };
 
@@ -69,12 +71,13 @@ struct sj_heap {
     struct sj_bin_list lists[SJ_CLASS_COUNT];
     uint32_t chacha_key[SJ_CHACHA_KEY_WORDS];
     uint64_t chacha_counter;
-    uint64_t paid_reuse_bytes;       /* ledger: scrubbed when taken again */
-    uint64_t paid_kernel_bytes;      /* ledger: given back to the system */
-    uint64_t remote_freed_slots;     /* folded remote frees */
-    struct sj_picks picks;           /* random picks, measured */
-    uint64_t turns;                  /* delay=run: units taken again */
-    uint64_t shortest_rest;          /* the fewest slots of the class handed out in between; if `turns` */
+    uint64_t paid_reuse_bytes;   /* ledger: scrubbed when taken again */
+    uint64_t paid_kernel_bytes;  /* ledger: given back to the system */
+    uint64_t remote_freed_slots; /* folded remote frees */
+    uint64_t until_sample;       /* slots that may be taken before an allocation is sampled; UINT64_MAX: not drawn */
+    struct sj_picks picks;       /* random picks, measured */
+    uint64_t turns;              /* delay=run: units taken again */
+    uint64_t shortest_rest;      /* the fewest slots of the class handed out in between; if `turns` */
     struct sj_atomic_u32 idle_slabs; /* empty slabs that are kept all the same; written under the lock */
 };
 
@@ -102,8 +105,12 @@ struct sj_heap *sj__heap_attach(void);
 /* Has the heap given up when the calling thread ends. May allocate: not to be called from within the allocator. */
 void sj__heap_arm_exit(struct sj_heap *heap);
 
-/* Makes `bits` of the class non-empty. False if there is no memory. Owner only; takes the heap's lock. */
+/* Makes `bits` of the class non-empty, unless the next allocation is to be sampled: then `sample_due` is true. False if there is
+ * no memory. Owner only; takes the heap's lock. */
 bool sj__heap_refill(struct sj_heap *heap, unsigned class_index);
+
+/* Draws how many slots are taken before the next sample. For a heap that has its key. */
+void sj__heap_draw_sample(const struct sj_policy *policy, struct sj_heap *heap);
 
 /* After a free that brought slab->until_slow to 0. Owner only; takes the heap's lock. */
 void sj__heap_note_free(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab);

@@ -24,7 +24,7 @@ static void sum_heaps(struct class_sums *classes, struct sj_heap_sums *sums)
             classes[c].taken_slots += heap->lists[c].taken_slots;
             if (bin->slab != NULL && bin->slab->uncounted)
                 classes[c].taken_slots += sj__slab_handed(bin->slab);
-            classes[c].held_slots += sj_count_bits(sj_word_read(&bin->bits));
+            classes[c].held_slots += sj_count_bits(sj_word_read(&bin->bits)) + sj_count_bits(heap->lists[c].held_bits);
             sums->slabs += heap->lists[c].slabs;
             sums->slab_bytes += (uint64_t)heap->lists[c].slabs * sj__size_classes[c].granules << SJ_GRANULE_SHIFT;
         }

@@ -34,7 +34,8 @@ enum sj_span_kind {
     SJ_SPAN_RUN,    /* a free run */
     SJ_SPAN_FRESH,  /* a free run, none of which was ever handed out */
     SJ_SPAN_SLAB,
-    SJ_SPAN_LARGE
+    SJ_SPAN_LARGE,
+    SJ_SPAN_SAMPLED /* the pool of sampled blocks; see span/sampled.h */
 };
 
 /* What every record that the map can name begins with. */

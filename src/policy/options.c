@@ -157,6 +157,16 @@ static bool read_size(struct sj_slice value, uint64_t *result)
     return true;
 }
 
+static bool read_count(struct sj_slice value, uint32_t *result)
+{
+    uint64_t number;
+    bool is_off = sj__slice_is(value, "off");
+    if (!is_off && (!sj__slice_read_number(value, &number) || number > UINT32_MAX))
+        return false;
+    *result = is_off ? 0 : (uint32_t)number;
+    return true;
+}
+
 static bool read_age(struct sj_slice value, int64_t *result)
 {
     uint64_t number;
@@ -242,6 +252,7 @@ void sj__options_start(struct sj_settings *settings, unsigned level)
                                       .level = (uint8_t)level,
                                       .foreign = SJ_FOREIGN_REPORT,
                                       .live = 1,
+                                      .sample_rate = SJ_SAMPLE_RATE_DEFAULT,
                                       .hold = SJ_HOLD_DEFAULT };
 }
 
@@ -270,6 +281,7 @@ bool sj__option_apply(struct sj_settings *settings, const struct sj_option *opti
         return true;
     case SJ_OPTION_AGE: return read_age(value, (int64_t *)(void *)member_of(settings, option));
     case SJ_OPTION_SIZE: return read_size(value, (uint64_t *)(void *)member_of(settings, option));
+    case SJ_OPTION_COUNT: return read_count(value, (uint32_t *)(void *)member_of(settings, option));
     case SJ_OPTION_TARGET: return read_target(option, value, (char *)member_of(settings, option));
     }
     return false;
@@ -297,6 +309,12 @@ static void format_value(struct sj_text *text, const struct sj_option *option, c
         if (settings->policy.fixed_seed)
             sj__format_hex(text, settings->seed);
         break;
+    case SJ_OPTION_COUNT: {
+        uint32_t value;
+        memcpy(&value, (const char *)settings + option->offset, sizeof value);
+        sj__format_decimal(text, value);
+        break;
+    }
     case SJ_OPTION_AGE:
     case SJ_OPTION_SIZE: format_number(text, (const char *)settings + option->offset); break;
     case SJ_OPTION_TARGET: {

@@ -25,6 +25,7 @@ enum sj_option_kind {
     SJ_OPTION_SEED,
     SJ_OPTION_AGE,
     SJ_OPTION_SIZE,
+    SJ_OPTION_COUNT,
     SJ_OPTION_TARGET
 };
 

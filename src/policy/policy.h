@@ -38,6 +38,7 @@ enum sj_thp { SJ_THP_NEVER, SJ_THP_SYSTEM };
 
 /* The mitigations. */
 struct sj_policy {
+    uint32_t sample;           /* one allocation in so many is guarded, on the average; 0: none */
     uint8_t random;            /* bool: random pick of slots and words */
     uint8_t delay;             /* enum sj_delay: when a freed slot may be handed out again */
     uint8_t scrub;             /* enum sj_scrub: when freed bytes are overwritten */
@@ -51,7 +52,7 @@ struct sj_policy {
     uint8_t isolate;           /* bool: addresses of small objects stay their size class's */
     uint8_t verify;            /* bool: free slots are looked at when handed out; scrub=free comes with it */
     uint8_t quarantine;        /* delay=quarantine: 16 KiB of a class, doubled so often */
-                               /* no padding: policies are compared as bytes */
+    uint8_t unused[2];         /* no padding: policies are compared as bytes */
 };
 
 /* How long free memory is held for reuse, how much of it, and how much memory there may be in all. All can change live. */
@@ -70,15 +71,16 @@ enum { SJ_TARGET_BYTES = 256 }; /* of the value of an option that names a file, 
 /* The policy and how the process behaves around it. */
 struct sj_settings {
     struct sj_policy policy;
-    uint8_t level;   /* 0..SJ_LEVEL_MAX: the level the policy started from */
-    uint8_t verbose; /* bool: print one banner line at start */
-    uint8_t stats;   /* enum sj_stats_form: print a summary on fd 2 at exit */
-    uint8_t foreign; /* enum sj_foreign: what to do with a pointer that is not ours */
-    uint8_t onerror; /* enum sj_onerror: what follows a misuse that can be refused */
-    uint8_t thp;     /* enum sj_thp: transparent huge pages for the program's memory */
-    uint8_t disable; /* bool: SCRUBJAY_DISABLE=1 and it may be obeyed */
-    uint8_t live;    /* bool: other processes may ask for something, and the level may be raised */
-    uint8_t tick;    /* bool: a thread of our own looks after the ages of free memory */
+    uint8_t level;        /* 0..SJ_LEVEL_MAX: the level the policy started from */
+    uint8_t verbose;      /* bool: print one banner line at start */
+    uint8_t stats;        /* enum sj_stats_form: print a summary on fd 2 at exit */
+    uint8_t foreign;      /* enum sj_foreign: what to do with a pointer that is not ours */
+    uint8_t onerror;      /* enum sj_onerror: what follows a misuse that can be refused */
+    uint8_t thp;          /* enum sj_thp: transparent huge pages for the program's memory */
+    uint8_t disable;      /* bool: SCRUBJAY_DISABLE=1 and it may be obeyed */
+    uint8_t live;         /* bool: other processes may ask for something, and the level may be raised */
+    uint8_t tick;         /* bool: a thread of our own looks after the ages of free memory */
+    uint32_t sample_rate; /* samples a second at most; 0: any number */
     struct sj_hold hold;
     uint64_t seed;                /* used if policy.fixed_seed */
     char report[SJ_TARGET_BYTES]; /* where reports go besides fd 2: "json:..."; "": nowhere */
@@ -92,31 +94,35 @@ enum { SJ_LEVEL_MAX = 4, SJ_LEVEL_DEFAULT = 2 };
         .random = 0, .delay = SJ_DELAY_LIFO, .scrub = SJ_SCRUB_OFF, .guard = SJ_GUARD_OFF, .sized = 0,      \
         .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_OFF, .isolate = 0 \
     }
-#define SJ_POLICY_LEVEL_1                                                                                   \
-    {                                                                                                       \
-        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_OFF, .guard = SJ_GUARD_LARGE, .sized = 1,     \
-        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_OFF, .isolate = 0 \
+#define SJ_POLICY_LEVEL_1                                                                                    \
+    {                                                                                                        \
+        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_OFF, .guard = SJ_GUARD_LARGE, .sized = 1,      \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_OFF, .isolate = 0, \
+        .sample = 20000                                                                                      \
     }
-#define SJ_POLICY_LEVEL_2                                                                                     \
-    {                                                                                                         \
-        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_AUTO, .guard = SJ_GUARD_LARGE, .sized = 1,      \
-        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_WRITE, .isolate = 1 \
+#define SJ_POLICY_LEVEL_2                                                                                      \
+    {                                                                                                          \
+        .random = 1, .delay = SJ_DELAY_RUN, .scrub = SJ_SCRUB_AUTO, .guard = SJ_GUARD_LARGE, .sized = 1,       \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_WRITE, .isolate = 1, \
+        .sample = 20000                                                                                        \
     }
 #define SJ_POLICY_LEVEL_3                                                                                        \
     {                                                                                                            \
         .random = 1, .delay = SJ_DELAY_QUARANTINE, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_EIGHTH, .sized = 1, \
         .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .isolate = 1,    \
-        .trap = 1, .align_end = 1, .verify = 1, .quarantine = 0                                                  \
+        .trap = 1, .align_end = 1, .verify = 1, .quarantine = 0, .sample = 5000                                  \
     }
-#define SJ_POLICY_LEVEL_4                                                                                        \
-    {                                                                                                            \
-        .random = 1, .delay = SJ_DELAY_QUARANTINE, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_EVERY, .sized = 1,  \
-        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .isolate = 1,    \
-        .trap = 1, .align_end = 1, .verify = 1, .quarantine = 2                                                  \
+#define SJ_POLICY_LEVEL_4                                                                                       \
+    {                                                                                                           \
+        .random = 1, .delay = SJ_DELAY_QUARANTINE, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_EVERY, .sized = 1, \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .isolate = 1,   \
+        .trap = 1, .align_end = 1, .verify = 1, .quarantine = 2, .sample = 500                                  \
     }
 
 /* scrub=auto scrubs slots up to this size at free, while their lines are hot. Measured; see doc/adr. */
 #define SJ_SCRUB_FREE_BYTES_DEFAULT 256
+
+enum { SJ_SAMPLE_RATE_DEFAULT = 1000 };
 
 /* Measured; see doc/adr/0050 and doc/release.md. */
 #define SJ_HOLD_DEFAULT                                                                                              \

@@ -177,6 +177,15 @@ static int apply_file(struct sj_settings *settings, const char *text, const char
     return reading.floor;
 }
 
+/* Of samples a smaller number is the stronger, but for 0. */
+static bool raise_sample(struct sj_policy *policy, const struct sj_policy *least)
+{
+    if (policy->sample - 1 <= least->sample - 1)
+        return false;
+    policy->sample = least->sample;
+    return true;
+}
+
 /* Raises the options whose members lie before `end`; adds their names to `raised`. */
 static void raise_options(struct sj_settings *settings, unsigned level, size_t end, struct sj_text *raised)
 {
@@ -193,6 +202,8 @@ static void raise_options(struct sj_settings *settings, unsigned level, size_t e
         sj__format_char(raised, ' ');
         sj__format_string(raised, option->name);
     }
+    if (raise_sample(&settings->policy, &least.policy))
+        sj__format_string(raised, " sample");
     if (settings->level < level)
         settings->level = (uint8_t)level;
 }
@@ -244,6 +255,19 @@ static void judge_report(struct sj_settings *settings, bool secure, SJ_OPTIONS_W
     warn("report not used: refused in set-user-id programs", NULL);
 }
 
+/* Samples are taken between slots that are counted, which delay=lifo does without. What was asked for in so many words wins
+ * over what came with a level. */
+static void judge_sample(struct sj_settings *settings)
+{
+    struct sj_policy *policy = &settings->policy;
+    if (policy->sample == 0 || policy->delay != SJ_DELAY_LIFO)
+        return;
+    if (policy->sample == sj__policy_levels[settings->level].sample)
+        policy->sample = 0;
+    else
+        policy->delay = SJ_DELAY_RUN;
+}
+
 static void judge_disable(struct sj_settings *settings, const char *value, bool has_floor, SJ_OPTIONS_WARN(warn))
 {
     if (value == NULL || value[0] == '\0')
@@ -279,6 +303,7 @@ void sj__options_settle(struct sj_settings *settings, const struct sj_option_tex
     if (floor != NO_FLOOR)
         raise_to_floor(settings, (unsigned)floor, warn);
     complete(&settings->policy);
+    judge_sample(settings);
     judge_seed(settings, texts->secure || floor != NO_FLOOR, warn);
     judge_report(settings, texts->secure, warn);
     if (!texts->secure)

@@ -17,6 +17,7 @@
 #include "base/atomic.h"
 #include "base/format.h"
 #include "platform/build_id.h"
+#include "platform/clock.h"
 #include "platform/descriptor.h"
 #include "platform/process.h"
 #include "platform/stack.h"
@@ -284,6 +285,21 @@ static void write_frames(struct sj_frames frames)
     }
 }
 
+/* Who did something to the block, how long ago, and from where. */
+static void write_trace(const char *what, const struct sj_trace *trace)
+{
+    struct sj_text line;
+    if (trace == NULL || trace->count == 0)
+        return;
+    start_line(&line, "scrubjay:   ");
+    sj__format_string(&line, what);
+    add_size(&line, " by thread ", trace->thread_id);
+    add_size(&line, ", ", (size_t)(sj__clock_ms() - trace->when_ms));
+    sj__format_string(&line, " ms ago, from:");
+    write_line(&line);
+    write_frames((struct sj_frames){ trace->frames, trace->count });
+}
+
 static void write_document(const struct sj_document *document)
 {
     char buffer[WARNING_BYTES];
@@ -305,6 +321,8 @@ static void write_report(enum sj_report_id id, const struct sj_report_facts *fac
                     "onerror=report lets the program run on; this call site is not reported again");
     const struct sj_frames frames = find_frames(facts->caller);
     write_frames(frames);
+    write_trace("block allocated", facts->allocated);
+    write_trace("block freed", facts->freed);
     write_document(sj__document_make(entry, facts, first_line, program, frames, refused));
 }
 

@@ -18,20 +18,23 @@
 #include "base/compiler.h"
 #include "policy/policy.h"
 #include "report/catalogue.h"
+#include "report/trace.h"
 
 struct sj_report_facts {
-    const void *pointer;   /* the pointer the program passed, or NULL */
-    const void *block;     /* the start of the slot or block it concerns, or NULL */
-    const char *function;  /* the entry point: "free", "realloc", ... */
-    const char *note;      /* one more phrase, or NULL */
-    const void *caller;    /* return address in the program, or NULL */
-    size_t size_bytes;     /* size of the slot or block; 0 if unknown */
-    size_t given_bytes;    /* size (or alignment) the program stated; 0 if none */
-    size_t expected_bytes; /* what it should have been; 0 if none */
-    size_t offset_bytes;   /* distance of `pointer` from `block` */
-    bool has_byte;         /* `pointer` is a byte that has changed: */
-    uint8_t byte_was;      /* what was left there */
-    uint8_t byte_is;       /* what is there now */
+    const void *pointer;              /* the pointer the program passed, or NULL */
+    const void *block;                /* the start of the slot or block it concerns, or NULL */
+    const char *function;             /* the entry point: "free", "realloc", ... */
+    const char *note;                 /* one more phrase, or NULL */
+    const void *caller;               /* return address in the program, or NULL */
+    size_t size_bytes;                /* size of the slot or block; 0 if unknown */
+    size_t given_bytes;               /* size (or alignment) the program stated; 0 if none */
+    size_t expected_bytes;            /* what it should have been; 0 if none */
+    size_t offset_bytes;              /* distance of `pointer` from `block`, whichever comes first */
+    bool has_byte;                    /* `pointer` is a byte that has changed: */
+    uint8_t byte_was;                 /* what was left there */
+    uint8_t byte_is;                  /* what is there now */
+    const struct sj_trace *allocated; /* who allocated the block, or NULL */
+    const struct sj_trace *freed;     /* and who freed it, or NULL */
 };
 
 /* Ends the process with a report. Async-signal-safe. */

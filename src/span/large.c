@@ -280,7 +280,7 @@ struct sj_large *sj__large_containing(const void *pointer)
     for (size_t granule = sj_window_granule(pointer) + 1; granule-- > 0;) {
         struct sj_span *span = sj_window_lookup(granule);
         uint32_t kind = sj_load_relaxed_u32(&span->kind);
-        if (kind == SJ_SPAN_SLAB || kind == SJ_SPAN_RUN || kind == SJ_SPAN_FRESH)
+        if (kind == SJ_SPAN_SLAB || kind == SJ_SPAN_RUN || kind == SJ_SPAN_FRESH || kind == SJ_SPAN_SAMPLED)
             return NULL;
         if (kind != SJ_SPAN_LARGE)
             continue;

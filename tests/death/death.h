@@ -58,7 +58,7 @@ enum death_parameter {
 #define DEATH_ALL_CALLS  ((1u << DEATH_CALL_COUNT) - 1)
 
 /* What the driver expects, besides one or more report ids: */
-#define DEATH_FAULT  "SIGSEGV" /* killed by SIGSEGV or SIGBUS, no report needed */
+#define DEATH_FAULT  "SIGSEGV" /* killed by SIGSEGV or SIGBUS, or reported as an access to what was guarded */
 #define DEATH_SILENT "silent"  /* SIGABRT, and nothing of ours on the new fd 2 */
 
 struct death_family {

@@ -342,6 +342,14 @@ static void front_ledger__adds_up_without_guards(void)
     check_under("level=2,guard=off,scrub=off");
 }
 
+static void front_ledger__adds_up_with_samples(void)
+{
+    check_under("level=1,sample=5,sample_rate=0");
+    check_under("level=2,sample=1,sample_rate=0");
+    check_under("level=2,scrub=reuse,sample=5,sample_rate=0");
+    check_under("level=2,scrub=free,sample=50,sample_rate=0");
+}
+
 static void front_ledger__adds_up_when_calls_are_refused(void)
 {
     (void)setenv("SJ_LEDGER_REFUSE", "1", 1);
@@ -365,6 +373,7 @@ int main(int argc, char **argv)
     RUN(front_ledger__adds_up_when_scrubbing_at_free);
     RUN(front_ledger__adds_up_when_freed_slots_go_straight_back);
     RUN(front_ledger__adds_up_without_guards);
+    RUN(front_ledger__adds_up_with_samples);
     RUN(front_ledger__adds_up_when_calls_are_refused);
     return unit_end();
 }

@@ -38,7 +38,7 @@ static void heap_stamp__is_the_level_in_force(void)
     for (unsigned level = 0; level <= SJ_LEVEL_MAX; level++) {
         char options[32], digit[2] = { (char)('0' + level), '\0' };
         int status = -1;
-        snprintf(options, sizeof options, "level=%u", level);
+        snprintf(options, sizeof options, "level=%u,sample=0", level);
         pid_t child = fork();
         if (child == 0) {
             setenv("SCRUBJAY_OPTIONS", options, 1);

@@ -61,6 +61,7 @@ static void options_settle__gives_default_level_when_no_texts(void)
         strcmp(
             print(&settings),
             "level=2,random=on,delay=run,quarantine=16k,scrub=auto,verify=off,guard=large,align_end=off,trap=off,isolate=on,copy=write,sized=on,"
+            "sample=20000,sample_rate=1000,"
             "foreign=report,onerror=abort,"
             "thp=never,release_ms=1000,release_max_bytes=67108864,hold_max_bytes=134217728,"
             "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,live=on,tick=off,"
@@ -221,7 +222,7 @@ static void options_settle__raises_when_under_floor(void)
     CHECK(same_policy(&settings, 1));
     CHECK_EQ(settings.level, 1);
     CHECK_EQ(warning_count, 1);
-    CHECK(strstr(warnings, "random delay guard sized") != NULL);
+    CHECK(strstr(warnings, "random delay guard sized sample") != NULL);
     texts.environment = "scrub=free,delay=lifo";
     settings = settle(&texts);
     CHECK_EQ(settings.policy.scrub, SJ_SCRUB_FREE);
@@ -241,6 +242,29 @@ static void options_settle__raises_when_under_floor(void)
     texts.file = "floor=7\nfloor=\n";
     settle(&texts);
     CHECK_EQ(warning_count, 2);
+}
+
+static void options_settle__raises_samples_when_there_are_fewer_than_the_floors(void)
+{
+    struct sj_option_texts texts = { .file = "floor=4\n", .environment = "sample=off" };
+    CHECK_EQ(settle(&texts).policy.sample, 500);
+    texts.environment = "sample=501";
+    CHECK_EQ(settle(&texts).policy.sample, 500);
+    texts.environment = "sample=499";
+    CHECK_EQ(settle(&texts).policy.sample, 499);
+}
+
+static void options_settle__rests_slots_when_samples_are_asked_for(void)
+{
+    CHECK_EQ(settle_environment("level=0").policy.sample, 0);
+    struct sj_settings settings = settle_environment("level=0,sample=100");
+    CHECK_EQ(settings.policy.sample, 100);
+    CHECK_EQ(settings.policy.delay, SJ_DELAY_RUN);
+    settings = settle_environment("level=2,delay=lifo");
+    CHECK_EQ(settings.policy.sample, 0);
+    CHECK_EQ(settings.policy.delay, SJ_DELAY_LIFO);
+    CHECK_EQ(settle_environment("sample=4294967296").policy.sample, 20000);
+    CHECK_EQ(warning_count, 1);
 }
 
 static void options_settle__takes_floor_of_section_when_program_matches(void)
@@ -486,6 +510,8 @@ int main(int argc, char **argv)
     RUN(options_settle__reads_sections_when_program_matches);
     RUN(options_settle__warns_when_section_is_not_closed);
     RUN(options_settle__raises_when_under_floor);
+    RUN(options_settle__raises_samples_when_there_are_fewer_than_the_floors);
+    RUN(options_settle__rests_slots_when_samples_are_asked_for);
     RUN(options_settle__takes_floor_of_section_when_program_matches);
     RUN(options_settle__never_ends_under_floor_when_texts_are_random);
     RUN(options_settle__ignores_environment_when_secure);
