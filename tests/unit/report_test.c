@@ -620,7 +620,7 @@ static void status_banner__says_release_and_options_when_published(void)
 {
     in_child(act_banner, true);
     CHECK(strncmp(output, "scrubjay: on version=1.2.3 build=", 33) == 0);
-    CHECK(strstr(output, " options=level=1,random=on,delay=run,scrub=off,") != NULL);
+    CHECK(strstr(output, " options=level=1,random=on,delay=run,") != NULL);
     CHECK_EQ(occurrences("\n"), 1);
     NOTE("%s", output);
 }
