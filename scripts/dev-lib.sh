@@ -187,7 +187,7 @@ sj_ctest()
     ctest --test-dir "$dir" -L "$labels" -j "$sj_jobs" --timeout "${SJ_TEST_TIMEOUT:-300}" -V --no-tests=error >"$log" 2>&1 ||
         status=$?
     if [ "$status" != 0 ]; then tail -n 3 "$log"; fi
-    awk -f "$sj_top/scripts/count-ctest.awk" "$log"
+    LC_ALL=C awk -f "$sj_top/scripts/count-ctest.awk" "$log"
     rm -f "$log"
     return "$status"
 }

@@ -15,9 +15,10 @@
 enum { POOL_PAGES = 256, MIN_ALIGNMENT = 16, MS_A_SECOND = 1000 };
 
 static struct sj_lock pool_lock = SJ_LOCK_INIT(SJ_RANK_LARGE);
-static struct sj_span pool_span; /* what the map names */
-static char *pool_base;          /* of the pool; NULL before the first sample */
-static bool pool_refused;        /* there was no memory for it; it is not asked for again */
+/* What the map names. Aligned as a slab: the fast paths look at it as at one. */
+SJ_CACHE_ALIGNED static struct sj_span pool_span;
+static char *pool_base;   /* of the pool; NULL before the first sample */
+static bool pool_refused; /* there was no memory for it; it is not asked for again */
 static struct sj_sampled *records;
 static struct sj_sampled *free_first, *free_last; /* pages that nobody has, freed longest ago first */
 static uint64_t rate_second;                      /* the second that is counted */

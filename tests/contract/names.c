@@ -291,7 +291,9 @@ static void names_ctl__reads_every_option_and_sets_what_can_change(void)
     (void)snprintf(item, sizeof item, ",release_ms=%s,", value);
     CHECK(strstr(policy, item) != NULL);
     CHECK(sj_ctl("release_ms", "soon", NULL, 0) == -1 && errno == EINVAL);
-    CHECK(sj_ctl("level", "0", NULL, 0) == -1 && errno == EPERM);
+    CHECK_EQ(sj_ctl("level", NULL, value, sizeof value), 0);
+    if (strcmp(value, "0") != 0)
+        CHECK(sj_ctl("level", "0", NULL, 0) == -1 && errno == EPERM);
     CHECK(sj_ctl("bogus", NULL, value, sizeof value) == -1 && errno == ENOENT);
 }
 

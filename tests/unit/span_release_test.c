@@ -147,7 +147,7 @@ static void release_clock__gives_kept_block_back_when_old_and_not_before(void)
     CHECK(!is_resident(block, BLOCK_BYTES));
     /* The address stays: the block is kept, cold. */
     struct sj_cache_counts before, after;
-    bool rests = sj__sealed.settings.policy.delay == SJ_DELAY_RUN; /* then a block waits for another of its size */
+    bool rests = sj__sealed.settings.policy.delay != SJ_DELAY_LIFO; /* then a block waits for another of its size */
     sj__cache_read_counts(&before);
     void *other = make(BLOCK_BYTES);
     sj_free(other);

@@ -107,9 +107,11 @@ static void load_session(struct bench_loaded *loaded, const struct json_t *line)
 static struct bench_result *load_result(struct bench_loaded *loaded, const char *name)
 {
     struct bench_manifest *manifest = &loaded->manifest;
-    for (size_t i = 0; i < manifest->count; i++)
-        if (strcmp(manifest->items[i].name, name) == 0)
+    for (size_t i = 0; i < manifest->count; i++) {
+        const char *known = manifest->items[i].name;
+        if (known != NULL && strcmp(known, name) == 0)
             return &loaded->outcome.results[i];
+    }
     if (manifest->count == BENCH_WORKLOADS_MAX)
         bench_die("more than %d commands", BENCH_WORKLOADS_MAX);
     struct bench_workload *workload = &manifest->items[manifest->count];
