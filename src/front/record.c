@@ -21,7 +21,7 @@ static void append(const void *bytes, size_t count)
     const int fd = sj__descriptor_open_append(record_path);
     if (fd < 0)
         return;
-    sj__descriptor_write(fd, bytes, count);
+    (void)sj__descriptor_write(fd, bytes, count);
     sj__descriptor_close(fd);
 }
 

@@ -384,7 +384,7 @@ void sj__summary_print(void)
     struct summary summary = { .json = false };
     sj__format_start(&summary.text, buffer, sizeof buffer);
     write_summary(&summary);
-    sj__descriptor_write(STDERR_FILENO, summary.text.start, summary.text.length);
+    (void)sj__descriptor_write(STDERR_FILENO, summary.text.start, summary.text.length);
 }
 
 void sj__summary_at_exit(void)

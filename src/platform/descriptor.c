@@ -32,23 +32,23 @@ bool sj__descriptor_identify(int fd, struct sj_file_identity *identity)
     return open;
 }
 
-/* Writes until done or refused; true if the reason was a pipe without a reader. */
-static bool write_all(int fd, const char *text, size_t bytes)
+/* Writes until done or refused: 0 or a negative errno. */
+static int write_all(int fd, const char *text, size_t bytes)
 {
     while (bytes > 0) {
         const long written = syscall(SYS_write, fd, text, bytes);
         if (written < 0) {
             if (errno == EINTR)
                 continue;
-            return errno == EPIPE;
+            return -errno;
         }
         text += written;
         bytes -= (size_t)written;
     }
-    return false;
+    return 0;
 }
 
-void sj__descriptor_write(int fd, const char *text, size_t bytes)
+int sj__descriptor_write(int fd, const char *text, size_t bytes)
 {
     const int saved_errno = errno;
     sigset_t pipe_only, before, pending;
@@ -58,13 +58,15 @@ void sj__descriptor_write(int fd, const char *text, size_t bytes)
     sigpending(&pending);
     const bool was_pending = sigismember(&pending, SIGPIPE) == 1;
     const bool masked = sigprocmask(SIG_BLOCK, &pipe_only, &before) == 0;
-    if (write_all(fd, text, bytes) && masked && !was_pending) {
+    const int error = write_all(fd, text, bytes);
+    if (error == -EPIPE && masked && !was_pending) {
         const struct timespec at_once = { 0, 0 };
         syscall(SYS_rt_sigtimedwait, &pipe_only, NULL, &at_once, KERNEL_SIGSET_BYTES);
     }
     if (masked)
         sigprocmask(SIG_SETMASK, &before, NULL);
     errno = saved_errno;
+    return error;
 }
 
 enum { OWNER_ONLY = 0600 };

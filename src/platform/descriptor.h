@@ -23,8 +23,8 @@ struct sj_file_identity {
 /* Which file `fd` is; false if it is closed. */
 bool sj__descriptor_identify(int fd, struct sj_file_identity *identity);
 
-/* Writes all of it, in one call if the kernel takes it so; gives up on an error. */
-void sj__descriptor_write(int fd, const char *text, size_t bytes);
+/* Writes all of it, in one call if the kernel takes it so. 0, or the negative errno of the error that it gave up on. */
+int sj__descriptor_write(int fd, const char *text, size_t bytes);
 
 /* Opens for reading, close-on-exec; negative on failure. */
 int sj__descriptor_open(const char *path);

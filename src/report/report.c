@@ -75,7 +75,7 @@ static bool may_write(void)
 void sj__report_write(const char *text, size_t bytes)
 {
     if (may_write())
-        sj__descriptor_write(ERROR_FD, text, bytes);
+        (void)sj__descriptor_write(ERROR_FD, text, bytes);
 }
 
 bool sj__report_begun(void)

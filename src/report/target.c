@@ -16,6 +16,7 @@ enum { PATH_BYTES = 512, NO_FD = -1 };
 static const char *target = "";          /* in the sealed settings */
 static int target_fd = NO_FD;            /* of json:fd:N */
 static struct sj_file_identity identity; /* of that descriptor at start, or of the file that was made; zeros: none */
+static bool is_cut;                      /* the document written last is not whole */
 static char path[PATH_BYTES];
 
 /* What follows `prefix`, or NULL if it is not there. */
@@ -63,17 +64,29 @@ static bool expand(const char *from)
     return !text.truncated;
 }
 
-static const char *reason_of(int error)
+/* Writes the document; behind one that is not whole, on a line of its own. 0 or a negative errno. */
+static int write_document(int fd, const char *bytes, size_t count)
+{
+    int error = is_cut ? sj__descriptor_write(fd, "\n", 1) : 0;
+    if (error == 0)
+        error = sj__descriptor_write(fd, bytes, count);
+    is_cut = error != 0;
+    return error;
+}
+
+static const char *reason_of(int error, const char *otherwise)
 {
     switch (error) {
     case -EEXIST: return "a file or link of this name exists";
     case -ENOENT: return "there is no such folder";
     case -EACCES: return "permission denied";
     case -EROFS: return "the file system is read-only";
-    case -ENOSPC: return "no space is left";
+    case -ENOSPC:
+    case -EDQUOT: return "no space is left";
+    case -EFBIG: return "the file may not be that large";
     case -EMFILE:
     case -ENFILE: return "too many open files";
-    default: return "it can't be made";
+    default: return otherwise;
     }
 }
 
@@ -103,20 +116,19 @@ bool sj__target_write(const char *bytes, size_t count, struct sj_text *reason)
         return true;
     sj__format_printable(reason, name, PATH_BYTES);
     sj__format_string(reason, ": ");
-    if (target_fd != NO_FD) {
-        if (!same_file(target_fd)) {
-            sj__format_string(reason, "not open, or not the file it was when the program started");
-            return false;
-        }
-        sj__descriptor_write(target_fd, bytes, count);
-        return true;
-    }
-    const int fd = expand(name) ? open_file() : -ENAMETOOLONG;
-    if (fd < 0) {
-        sj__format_string(reason, reason_of(fd));
+    if (target_fd != NO_FD && !same_file(target_fd)) {
+        sj__format_string(reason, "not open, or not the file it was when the program started");
         return false;
     }
-    sj__descriptor_write(fd, bytes, count);
-    sj__descriptor_close(fd);
-    return true;
+    const int fd = target_fd != NO_FD ? target_fd : expand(name) ? open_file() : -ENAMETOOLONG;
+    if (fd < 0) {
+        sj__format_string(reason, reason_of(fd, "it can't be made"));
+        return false;
+    }
+    const int error = write_document(fd, bytes, count);
+    if (target_fd == NO_FD)
+        sj__descriptor_close(fd);
+    if (error != 0)
+        sj__format_string(reason, reason_of(error, "it did not take all of it"));
+    return error == 0;
 }

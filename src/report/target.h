@@ -18,7 +18,7 @@
 /* `value` is "json:PATH", "json:fd:N" or ""; it is kept, not copied. */
 void sj__target_start(const char *value);
 
-/* Writes a whole document. If there is a target that does not take it: false, and the reason is added to `reason`. */
+/* Writes a document. If there is a target that does not take the whole of it: false, and the reason is added to `reason`. */
 bool sj__target_write(const char *bytes, size_t count, struct sj_text *reason);
 
 #endif

@@ -93,6 +93,15 @@ holds_none()
 }
 check command_says_when_there_is_none holds_none
 
+# A line that was cut, by a full disk or the end of its process, does not take the others with it.
+skips_cut()
+{
+    { head -c 100 json; echo; cat json; } >cut.json
+    "$command" report cut.json >printed || echo "status $?"
+    [ "$(grep -c '^scrubjay: SJ-004' printed)" = 1 ] || cat printed
+}
+check command_leaves_out_lines_that_were_cut skips_cut
+
 explains_all()
 {
     local id

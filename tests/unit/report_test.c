@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -553,6 +554,55 @@ static void document__is_appended_when_a_child_reports_too(void)
     remove_folder("a");
 }
 
+static void act_full_device(void)
+{
+    snprintf(report_settings.report, sizeof report_settings.report, "json:fd:%d", open("/dev/full", O_WRONLY));
+    act_target();
+}
+
+static void document__is_said_not_to_be_written_when_no_space_is_left(void)
+{
+    in_child(act_full_device, true);
+    CHECK(aborted());
+    CHECK(strstr(output, "report not written to fd:") != NULL && strstr(output, ": no space is left\n") != NULL);
+}
+
+static void allow_file_bytes(rlim_t bytes)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void allow_and_fork_in_handler(int signal_number)
+{
+    allow_file_bytes(RLIM_INFINITY);
+    fork_in_handler(signal_number);
+}
+
+/* The parent's document is cut by a limit, which the child does not have. */
+static void act_cut(void)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGABRT, allow_and_fork_in_handler);
+    allow_file_bytes(100);
+    act_target();
+}
+
+static void document__begins_a_line_when_the_one_before_was_cut(void)
+{
+    set_target("a");
+    in_child(act_cut, true);
+    CHECK(strstr(output, ": the file may not be that large\n") != NULL);
+    static const char second[] = "\n{\"scrubjay_report\":1,\"id\":\"SJ-002\"";
+    const char *text = contents("a");
+    CHECK_EQ(strcspn(text, "\n"), 100);
+    CHECK(strncmp(text + 100, second, sizeof second - 1) == 0);
+    CHECK_EQ(occurrences("report not written to "), 1);
+    remove_folder("a");
+}
+
 static void act_descriptor(void)
 {
     snprintf(report_settings.report, sizeof report_settings.report, "json:fd:%d", 2);
@@ -647,6 +697,8 @@ int main(int argc, char **argv)
     RUN(document__is_not_written_when_the_file_exists);
     RUN(document__is_not_written_when_the_path_is_a_link);
     RUN(document__is_appended_when_a_child_reports_too);
+    RUN(document__is_said_not_to_be_written_when_no_space_is_left);
+    RUN(document__begins_a_line_when_the_one_before_was_cut);
     RUN(document__is_written_to_a_descriptor_when_it_is_the_same_file);
     RUN(document__is_whole_when_the_stack_is_deep);
     RUN(status_banner__says_release_and_options_when_published);

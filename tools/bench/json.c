@@ -22,22 +22,23 @@ void bench_json_open(struct bench_json_file *file, const char *path, const char 
 
 void bench_json_take(struct bench_json_file *file, const char *path, FILE *in)
 {
-    *file = (struct bench_json_file){ .path = path, .in = in };
+    *file = (struct bench_json_file){ .path = path, .in = in, .skips_wrong = true };
 }
 
 struct json_t *bench_json_next(struct bench_json_file *file)
 {
-    ssize_t length = getline(&file->text, &file->room, file->in);
-    if (length < 0)
-        return NULL;
-    file->line++;
-    json_error_t error;
-    json_t *line = json_loadb(file->text, (size_t)length, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
-    if (line == NULL && file->text[length - 1] != '\n')
-        return NULL; /* cut off in the middle of a line */
-    if (line == NULL)
-        bench_die("%s:%zu:%d: %s", file->path, file->line, error.column, error.text);
-    return line;
+    for (ssize_t length; (length = getline(&file->text, &file->room, file->in)) >= 0;) {
+        file->line++;
+        json_error_t error;
+        json_t *line = json_loadb(file->text, (size_t)length, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &error);
+        if (line != NULL)
+            return line;
+        if (file->text[length - 1] != '\n')
+            break; /* cut off in the middle of a line */
+        if (!file->skips_wrong)
+            bench_die("%s:%zu:%d: %s", file->path, file->line, error.column, error.text);
+    }
+    return NULL;
 }
 
 void bench_json_free(struct json_t *line)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What: reads JSON Lines, the lab's own files, a line at a time.
+ * What: reads JSON Lines, the lab's own files and reports, a line at a time.
  *
- * Why this way: jansson reads; this is what all callers want of it: a wrong line ends the program with its file and number.
+ * Why this way: jansson reads; this is what all callers want of it: a wrong line ends the program with its file and number, or is left out.
  * Where there is no jansson (musl) json_none.c takes the place of json.c: the command measures and reports all the same, but
  * reads no session back.
  *
- * Invariants: files are not trusted: what is no JSON, or not UTF-8, ends the program. Numbers are doubles; 64-bit identifiers
+ * Invariants: files are not trusted: what is no JSON, or not UTF-8, is never taken. Numbers are doubles; 64-bit identifiers
  * are written as strings or stay under 2^53.
  *
  * Concurrency: one thread.
@@ -25,13 +25,14 @@ struct bench_json_file {
     FILE *in;
     char *text; /* of the line */
     size_t room;
-    size_t line; /* number of the one read last */
+    size_t line;      /* number of the one read last */
+    bool skips_wrong; /* a wrong line is left out: the file's writer may have been stopped in its middle */
 };
 
 /* Ends the program, with `hint` behind the reason, if the file cannot be opened. */
 void bench_json_open(struct bench_json_file *file, const char *path, const char *hint);
 
-/* Reads from a stream that is open; `path` is its name in messages. */
+/* Reads from a stream that is open, and leaves wrong lines out; `path` is its name in messages. */
 void bench_json_take(struct bench_json_file *file, const char *path, FILE *in);
 
 /* The next line's object, NULL at the end; also if the file's last line was cut off in its middle. The caller gives it to
