@@ -42,12 +42,26 @@ static struct sj_large *beside(const char *address)
     return large != NULL ? large : sj__large_containing(address + page_bytes);
 }
 
+/* The slab whose guard the address lies in, or NULL. */
+static struct sj_slab *guarded_before(const char *address)
+{
+    struct sj_span *span = sj__window_find(address - SJ_GRANULE_BYTES);
+    struct sj_slab *slab = (struct sj_slab *)(void *)span;
+    return sj_load_relaxed_u32(&span->kind) == SJ_SPAN_SLAB && slab->guarded ? slab : NULL;
+}
+
 static void look_at_large(struct sj_judgement *judgement, const struct sj_fault *fault)
 {
     if (judgement->large != NULL) {
         if (judgement->large->unusable)
             report(SJ_BLOCK_OVERFLOW, judgement, fault);
         return; /* a live block's own page: the program's affair */
+    }
+    struct sj_slab *slab = guarded_before(fault->address);
+    if (slab != NULL) { /* it ran over the last slot */
+        judgement->block = slab->base + (size_t)(slab->slots - 1) * slab->slot_bytes;
+        judgement->usable_bytes = sj__size_classes[slab->class_index].usable_bytes;
+        report(SJ_BLOCK_OVERFLOW, judgement, fault);
     }
     struct sj_large *large = beside(fault->address);
     if (large != NULL) {

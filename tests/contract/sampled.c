@@ -189,6 +189,15 @@ static void large_before(bool misuse)
     drop_block(block);
 }
 
+/* Runs through its slab into the guard behind it. */
+static void slab_behind(bool misuse)
+{
+    char *block = make_block(3000);
+    for (size_t i = 0; i < (size_t)(misuse ? 1 << 20 : 3000); i++)
+        write_to(block + i);
+    drop_block(block);
+}
+
 static void zero_sized(bool misuse)
 {
     char *block = make_block(0);
@@ -303,6 +312,13 @@ static const struct program programs[] = {
     { "on_top_of_level_0", write_after_free, "level=0,sample=1", { "SJ-005", "offset=7" }, true, true, SIGABRT },
     { "large_behind", large_behind, "level=1,sample=off", { "SJ-014", "offset=409600" }, false, false, SIGABRT },
     { "large_before", large_before, "level=1,sample=off", { "SJ-015", "offset=8" }, false, false, SIGABRT },
+    { "slab_behind",
+      slab_behind,
+      "level=1,sample=off,guard=every",
+      { "SJ-014", "function=write" },
+      false,
+      false,
+      SIGABRT },
     { "zero_sized", zero_sized, "level=1,sample=off", { "SJ-014", "function=read" }, false, false, SIGABRT },
     { "off", write_slack_behind, "level=2,sample=off", { NULL, NULL }, false, false, 0 },
     { "off_at_level_0", write_after_free, "level=0", { NULL, NULL }, false, false, 0 },
