@@ -18,7 +18,11 @@
 #include <link.h>
 #include <string.h>
 
-enum { HEADER_BYTES = 4096 }; /* of a foreign object: what of its header is looked at */
+enum {
+    PAGE_BYTES = 4096,         /* the smallest there are; the kernel is asked for each */
+    HEADER_BYTES = PAGE_BYTES, /* of a foreign object: what of its header is looked at */
+    NOTES_BYTES = 65536        /* and of its notes at most */
+};
 
 extern const unsigned char __ehdr_start[] __attribute__((weak, visibility("hidden")));
 
@@ -52,6 +56,16 @@ static bool format_from_notes(struct sj_text *text, const unsigned char *note, s
     return false;
 }
 
+static bool are_readable(uintptr_t notes, size_t bytes)
+{
+    if (bytes == 0 || bytes > NOTES_BYTES || notes > UINTPTR_MAX - NOTES_BYTES || notes % _Alignof(ElfW(Nhdr)) != 0)
+        return false;
+    for (uintptr_t at = notes; at < notes + bytes; at = (at | (PAGE_BYTES - 1)) + 1)
+        if (!sj__unwind_is_readable(at))
+            return false;
+    return true;
+}
+
 /* Of a program's header that is readable. */
 static void format_from_header(struct sj_text *text, const unsigned char *base)
 {
@@ -64,8 +78,7 @@ static void format_from_header(struct sj_text *text, const unsigned char *base)
     }
     for (unsigned i = 0; i < header->e_phnum; i++) {
         const unsigned char *notes = base + (segments[i].p_vaddr - first);
-        if (segments[i].p_type == PT_NOTE && sj__unwind_is_readable((uintptr_t)notes) &&
-            sj__unwind_is_readable((uintptr_t)notes + segments[i].p_filesz - 1) &&
+        if (segments[i].p_type == PT_NOTE && are_readable((uintptr_t)notes, segments[i].p_filesz) &&
             format_from_notes(text, notes, segments[i].p_filesz))
             return;
     }
@@ -82,6 +95,7 @@ void sj__build_id_format_of(struct sj_text *text, const void *base)
     const int saved_errno = errno;
     const ElfW(Ehdr) *header = base;
     if (sj__unwind_is_readable((uintptr_t)base) && memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+        header->e_phoff <= HEADER_BYTES && header->e_phoff % _Alignof(ElfW(Phdr)) == 0 &&
         header->e_phoff + (size_t)header->e_phnum * sizeof(ElfW(Phdr)) <= HEADER_BYTES)
         format_from_header(text, base);
     errno = saved_errno;
