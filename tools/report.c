@@ -5,11 +5,12 @@
  * Why this way: names are looked up here, on whatever machine has the files, never in the process that reported. A core file is
  * searched for the mark of policy/document.h, so neither the program nor its symbols are needed to read the report itself.
  *
- * Invariants: files are not trusted: strings are printed without control characters.
+ * Invariants: files are not trusted: strings, and names that come from programs, are printed without control characters.
  *
  * Concurrency: one thread.
  */
 #include "bench/json.h"
+#include "bench/text.h"
 #include "command.h"
 #include "policy/document.h"
 #include "symbols.h"
@@ -36,16 +37,37 @@ static void plain(const char *text, char *buffer, size_t bytes)
         unsigned char byte = (unsigned char)*text;
         if ((byte == 0xc2 || byte == 0xc3) && text[1] != '\0')
             byte = (unsigned char)((byte & 3) << 6 | (*++text & 0x3f));
-        buffer[used++] = (char)(byte < ' ' || byte == 0x7f ? '?' : byte);
+        buffer[used++] = (char)byte;
     }
     buffer[used] = '\0';
+}
+
+/* Puts a ? in the place of what a terminal may act on: control characters, those of 0x80 to 0x9f too, and what is not UTF-8. */
+static char *tame(char *text)
+{
+    for (unsigned char *at = (unsigned char *)text; *at != '\0';) {
+        const size_t length = bench_utf8_length(at);
+        if (length > 1 && !(at[0] == 0xc2 && at[1] < 0xa0)) {
+            at += length;
+            continue;
+        }
+        *at = *at < ' ' || *at > '~' ? '?' : *at;
+        at++;
+    }
+    return text;
+}
+
+/* A text for the terminal: of a member, or what is given if there is none. Returns the buffer. */
+static char *shown(const struct json_t *object, const char *name, const char *missing, char *buffer, size_t bytes)
+{
+    plain(bench_json_text(object, name, missing), buffer, bytes);
+    return tame(buffer);
 }
 
 static void print_member(const struct json_t *report, const char *name, const char *label)
 {
     char text[TEXT_BYTES];
-    plain(bench_json_text(report, name, ""), text, sizeof text);
-    if (text[0] != '\0')
+    if (shown(report, name, "", text, sizeof text)[0] != '\0')
         sj__print_labelled(label, text);
 }
 
@@ -56,20 +78,31 @@ static void print_process(const struct json_t *report)
     struct tm calendar;
     if (time != 0 && gmtime_r(&time, &calendar) != NULL)
         (void)strftime(when, sizeof when, ", %Y-%m-%d %H:%M:%S UTC", &calendar);
-    plain(bench_json_text(report, "program", "?"), name, sizeof name);
-    snprintf(text, sizeof text, "%s, process %.0f, thread %.0f%s", name, bench_json_number(report, "process", 0),
-             bench_json_number(report, "thread", 0), when);
+    snprintf(text, sizeof text, "%s, process %.0f, thread %.0f%s", shown(report, "program", "?", name, sizeof name),
+             bench_json_number(report, "process", 0), bench_json_number(report, "thread", 0), when);
     sj__print_labelled("program", text);
+}
+
+static void print_names(const struct sj_symbol *symbol)
+{
+    char text[TEXT_BYTES];
+    if (symbol->function != NULL) {
+        snprintf(text, sizeof text, "%s", symbol->function);
+        printf(" %s", tame(text));
+    }
+    if (symbol->file != NULL) {
+        snprintf(text, sizeof text, "%s", symbol->file);
+        printf(" at %s:%d", tame(text), symbol->line);
+    }
 }
 
 static void print_frame(const struct json_t *frame, size_t number)
 {
-    char module[TEXT_BYTES];
+    char module[TEXT_BYTES], address[64], offset_text[64];
     struct sj_symbol symbol;
     plain(bench_json_text(frame, "module", ""), module, sizeof module);
-    const char *offset_text = bench_json_text(frame, "offset", "0x0");
-    const uint64_t offset = strtoull(offset_text, NULL, 16);
-    printf("  #%-2zu %s", number, bench_json_text(frame, "address", "?"));
+    const uint64_t offset = strtoull(shown(frame, "offset", "0x0", offset_text, sizeof offset_text), NULL, 16);
+    printf("  #%-2zu %s", number, shown(frame, "address", "?", address, sizeof address));
     if (module[0] == '\0') {
         puts(" in no file");
         return;
@@ -77,11 +110,8 @@ static void print_frame(const struct json_t *frame, size_t number)
     /* The call itself lies before where it returns to. */
     const enum sj_symbols_answer answer =
         sj__symbols_find(module, bench_json_text(frame, "build_id", ""), offset - (offset > 0), &symbol);
-    if (symbol.function != NULL)
-        printf(" %s", symbol.function);
-    if (symbol.file != NULL)
-        printf(" at %s:%d", symbol.file, symbol.line);
-    printf(" (%s+%s)%s\n", module, offset_text,
+    print_names(&symbol);
+    printf(" (%s+%s)%s\n", tame(module), offset_text,
            answer == SJ_SYMBOLS_OTHER_BUILD ? ": the file is another build now"
            : answer == SJ_SYMBOLS_NO_FILE   ? ": there is no such file here"
                                             : "");
@@ -90,8 +120,7 @@ static void print_frame(const struct json_t *frame, size_t number)
 static void print_report(const struct json_t *report)
 {
     char line[TEXT_BYTES];
-    plain(bench_json_text(report, "line", "scrubjay: a report without its line"), line, sizeof line);
-    puts(line);
+    puts(shown(report, "line", "scrubjay: a report without its line", line, sizeof line));
     print_member(report, "note", "note");
     print_process(report);
     print_member(report, "version", "scrubjay");

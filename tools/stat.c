@@ -9,6 +9,7 @@
  *
  * Concurrency: one thread.
  */
+#include "bench/text.h"
 #include "command.h"
 #include "control.h"
 #include "counters.h"
@@ -60,9 +61,12 @@ static void print_text(const struct sj_remote *remote, const struct sj_stats *st
 static void print_json(const struct sj_remote *remote, const struct sj_stats *stats)
 {
     const struct sj_control *control = &remote->control;
-    printf("{\"pid\":%d,\"release\":\"%s\",\"build_id\":\"%s\",\"level\":%u,\"first_level\":%u,\"age_ms\":%llu",
-           (int)remote->target.process, remote->target.status.release, remote->target.status.build_id,
-           control->level.value, control->first_level, (unsigned long long)sj__control_age_ms(remote));
+    printf("{\"pid\":%d,\"release\":", (int)remote->target.process);
+    bench_json_string(stdout, remote->target.status.release);
+    fputs(",\"build_id\":", stdout);
+    bench_json_string(stdout, remote->target.status.build_id);
+    printf(",\"level\":%u,\"first_level\":%u,\"age_ms\":%llu", control->level.value, control->first_level,
+           (unsigned long long)sj__control_age_ms(remote));
     for (size_t i = 0; i < sj__counters_count; i++)
         printf(",\"%s\":%llu", sj__counters[i].name, (unsigned long long)sj__counter_read(&sj__counters[i], stats));
     puts("}");

@@ -116,8 +116,10 @@ static void note_other_malloc(struct sj_target *target, const struct mapping *ma
     if (mapping->offset != 0 || base == NULL || target->other_malloc[0] != '\0' || strncmp(base, "/libc.so", 8) == 0 ||
         strncmp(base, "/libc-", 6) == 0 || strncmp(base, "/ld-", 4) == 0 || strncmp(base, "/libscrubjay", 12) == 0)
         return;
-    if (sj__elf_read(mapping->path, &facts) && facts.defines_malloc && !facts.holds_status)
+    if (sj__elf_read(mapping->path, &facts) && facts.defines_malloc && !facts.holds_status) {
         snprintf(target->other_malloc, sizeof target->other_malloc, "%s", mapping->path);
+        make_printable(target->other_malloc, sizeof target->other_malloc);
+    }
 }
 
 static int read_mappings(struct sj_target *target)
@@ -138,6 +140,7 @@ static int read_mappings(struct sj_target *target)
         const bool is_replaced = strip_deleted(mapping.path);
         if (!target->found && strcmp(mapping.permissions, "rw-p") == 0 && search_mapping(target, &mapping)) {
             snprintf(target->holder, sizeof target->holder, "%s", mapping.path);
+            make_printable(target->holder, sizeof target->holder);
             target->is_replaced = is_replaced;
         }
         note_other_malloc(target, &mapping);
@@ -200,6 +203,7 @@ int sj__target_read(pid_t process, struct sj_target *target)
     if (length < 0 && errno != ENOENT)
         return errno;
     target->program[length > 0 ? length : 0] = '\0';
+    make_printable(target->program, sizeof target->program);
     const int error = read_mappings(target);
     if (error != 0)
         return error;

@@ -4,7 +4,7 @@
  *
  * Why this way: all by the kernel's own permission check (the one that guards ptrace); nothing happens in the target.
  *
- * Invariants: what is read is not trusted: texts are cut at their field's end and made printable.
+ * Invariants: what is read is not trusted: texts, names of files too, are cut at their field's end and made printable ASCII.
  *
  * Concurrency: the target may change or end at any time; then reading fails.
  */

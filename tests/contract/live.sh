@@ -185,6 +185,19 @@ all_processes()
 }
 check verify_lists_all all_processes
 
+# A process's user chooses the name of its program; who asks about it may be root, at a terminal.
+wild_name()
+{
+    local name=$'bu\e[31m\x9bsy'
+    cp busy "$name"
+    start level=1 "./$name"
+    { "$command" verify "$process" && "$command" verify --all && ask stat "$process"; } >said || echo "status $?"
+    says "$(cat said)" 'bu?[31m?sy'
+    [ "$(LC_ALL=C tr -d '\n\040-\176' <said | wc -c)" = 0 ] || echo "control characters of the name are printed"
+    end
+}
+check names_of_programs_are_made_printable wild_name
+
 # screen: what stands on the terminal.
 screen() { tmux -S "$work/tmux" capture-pane -p 2>/dev/null; }
 

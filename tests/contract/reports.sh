@@ -102,6 +102,18 @@ skips_cut()
 }
 check command_leaves_out_lines_that_were_cut skips_cut
 
+# What comes from a file, or from the program that a report is about, is nothing that a terminal acts on.
+tames()
+{
+    printf '{"scrubjay_report":1,"line":"a\\u001bb\\u009bc\\u00c2\\u009bd","program":"\\u00c3\\u00a9t\\u00c3\\u0080","frames":[%s]}\n' \
+        '{"address":"\u001b[31m","module":"/no\u001bne","offset":"0x1\u00c2\u009b"}' >wild
+    "$command" report wild >printed || echo "status $?"
+    says "$(cat printed)" "a?b?c??d"
+    says "$(cat printed)" $'\xc3\xa9t\xc3\x80'
+    says "$(cat printed)" "?[31m (/no?ne+0x1??)"
+}
+check command_prints_no_control_characters tames
+
 explains_all()
 {
     local id
