@@ -90,12 +90,14 @@ SJ_EXPORT void *sj_rallocx(void *block, size_t size, int flags)
 {
     const size_t old_bytes = sj_malloc_usable_size(block);
     size_t bytes;
-    char *moved;
+    char *moved = NULL;
     if (alignment_of(flags) <= 1) {
         moved = sj_realloc(block, size != 0 ? size : 1);
+    } else if (block != NULL && calls_are_ours() && sj__judge(block).verdict != SJ_IS_LIVE) {
+        errno = ENOMEM; /* not live, which has been reported; or foreign, and to be ignored */
     } else {
         moved = sj_memalign(alignment_of(flags), size);
-        if (moved != NULL) {
+        if (moved != NULL && block != NULL) {
             memcpy(moved, block, old_bytes < size ? old_bytes : size);
             sj_free(block);
         }

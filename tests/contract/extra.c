@@ -7,6 +7,7 @@
 #include "unit/unit.h"
 
 #include <malloc.h>
+#include <sys/wait.h>
 
 void *mallocx(size_t size, int flags);
 void *rallocx(void *block, size_t size, int flags);
@@ -75,6 +76,30 @@ static void extra_mallocx__makes_blocks_that_every_call_knows(void)
     free(mallocx(100, 0));
     dallocx(malloc(100), 0);
     CHECK(mallocx(SIZE_MAX, 0) == NULL && mallocx((size_t)PTRDIFF_MAX, 12) == NULL);
+}
+
+/* In a process of its own, with foreign=ignore: nothing of a block that it can't read would come along. */
+static int move_foreign(void)
+{
+    static char foreign[100] = "precious";
+    errno = 0;
+    if (rallocx(foreign, 200, 6) != NULL || errno != ENOMEM)
+        return 1;
+    void *first = rallocx(NULL, 200, 6), *moved = rallocx(malloc(0), 200, 6); /* neither has any byte to lose */
+    return first == NULL || moved == NULL ? 2 : 0;
+}
+
+static void extra_rallocx__fails_when_a_foreign_block_is_ignored(void)
+{
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        setenv("SCRUBJAY_OPTIONS", "foreign=ignore", 1);
+        execl("/proc/self/exe", "extra", "--move-foreign", (char *)NULL);
+        _exit(3);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK_EQ(status, 0);
 }
 
 static void extra_sdallocx__frees_what_was_made_with_these_flags(void)
@@ -220,9 +245,12 @@ static void extra_bounds__are_unknown_elsewhere(void)
 
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "--move-foreign") == 0)
+        return move_foreign();
     unit_begin(argc, argv);
     RUN(extra_nallocx__foretells_the_usable_size);
     RUN(extra_mallocx__makes_blocks_that_every_call_knows);
+    RUN(extra_rallocx__fails_when_a_foreign_block_is_ignored);
     RUN(extra_sdallocx__frees_what_was_made_with_these_flags);
     RUN(extra_freezero__overwrites_and_frees);
     RUN(extra_recallocarray__zeroes_what_is_added);
