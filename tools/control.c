@@ -79,6 +79,11 @@ int sj__control_open(pid_t process, struct sj_remote *remote, char *reason, size
         snprintf(reason, bytes, "process %d: %s", (int)process, error == ESRCH ? "there is none" : strerror(error));
         return SJ_EXIT_CANNOT_TELL;
     }
+    if (remote->target.found && remote->target.status.version != SJ_STATUS_VERSION) {
+        snprintf(reason, bytes, "process %d: it runs another version of the library than this command reads",
+                 (int)process);
+        return SJ_EXIT_CANNOT_TELL;
+    }
     const char *off = what_is_off(&remote->target);
     if (off != NULL) {
         snprintf(reason, bytes, "process %d: %s; `scrubjay verify %d` says more", (int)process, off, (int)process);

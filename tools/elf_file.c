@@ -16,6 +16,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -189,12 +190,15 @@ const char *sj__elf_machine_name(uint16_t machine, char *buffer, size_t bytes)
 
 size_t sj__elf_find_status(const unsigned char *bytes, size_t count)
 {
-    for (size_t at = 0; at + sizeof(struct sj_status) <= count; at += _Alignof(struct sj_status)) {
+    const size_t head_bytes = offsetof(struct sj_status, state); /* the same in all versions */
+    for (size_t at = 0; at + head_bytes <= count; at += _Alignof(struct sj_status)) {
         struct sj_status head;
         if (memcmp(bytes + at, SJ_STATUS_MAGIC, SJ_STATUS_MAGIC_BYTES) != 0)
             continue;
-        memcpy(&head, bytes + at, sizeof head);
-        if (head.version == SJ_STATUS_VERSION && head.bytes == sizeof head)
+        memcpy(&head, bytes + at, head_bytes);
+        const bool is_ours = head.version == SJ_STATUS_VERSION;
+        if (is_ours ? head.bytes == sizeof head && head.bytes <= count - at
+                    : head.version != 0 && head.bytes > head_bytes)
             return at;
     }
     return SIZE_MAX;

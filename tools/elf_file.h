@@ -38,7 +38,8 @@ bool sj__elf_read(const char *path, struct sj_elf_facts *facts);
 /* The name of a machine for a message: "x86-64", "AArch64", "machine 243". `buffer` holds the latter. */
 const char *sj__elf_machine_name(uint16_t machine, char *buffer, size_t bytes);
 
-/* Finds the status block in bytes as they lie in a file or a process; its offset, or SIZE_MAX. */
+/* Finds the status block, of any version, in bytes as they lie in a file or a process; its offset, or SIZE_MAX. One of
+ * SJ_STATUS_VERSION is there whole. */
 size_t sj__elf_find_status(const unsigned char *bytes, size_t count);
 
 #endif

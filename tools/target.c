@@ -71,7 +71,8 @@ static bool search_mapping(struct sj_target *target, const struct mapping *mappi
         const size_t at = sj__elf_find_status(copy + from, (size_t)got - from);
         if (at == SIZE_MAX)
             break;
-        memcpy(&target->status, copy + from + at, sizeof target->status);
+        const size_t left = (size_t)got - from - at;
+        memcpy(&target->status, copy + from + at, left < sizeof target->status ? left : sizeof target->status);
         target->found = target->status.self == mapping->start + from + at || target->status.self == 0;
         from += at + 1;
         from += (size_t)-from % _Alignof(struct sj_status);

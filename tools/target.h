@@ -20,7 +20,7 @@ struct sj_target {
     pid_t process;
     char program[PATH_MAX];      /* what /proc/PID/exe names */
     bool found;                  /* a status block was found */
-    struct sj_status status;     /* a copy of it */
+    struct sj_status status;     /* a copy of it; of another version only what is before `state` means anything */
     char holder[PATH_MAX];       /* the file whose data holds it */
     bool is_replaced;            /* that file has been deleted or replaced since */
     bool is_privileged;          /* the kernel gave it AT_SECURE */

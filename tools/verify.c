@@ -104,6 +104,11 @@ static int say_found(const struct sj_target *target, const struct sj_elf_facts *
 {
     const struct sj_status *status = &target->status;
     int answer;
+    if (status->version != SJ_STATUS_VERSION)
+        return say(SJ_EXIT_CANNOT_TELL,
+                   "Scrubjay is in %s, by %s, in another version than this command reads: ask the command that came "
+                   "with it",
+                   target->program, target->holder);
     if (facts->defines_malloc && !facts->holds_status) {
         answer = say(SJ_EXIT_NOT_ON, "%s has a malloc of its own, which comes before the library's", target->program);
     } else if (status->self == 0 || status->state == SJ_STATE_LOADED) {
@@ -151,7 +156,7 @@ static int judge_process(pid_t process)
 }
 
 /* One line of --all; false if it could not be looked at. */
-static bool list_process(pid_t process, unsigned *on)
+static bool list_process(pid_t process, FILE *lines, unsigned *on)
 {
     static const char *const states[] = { "loaded", "on", "disabled", "shadowed", "aside" };
     struct sj_target target;
@@ -159,28 +164,37 @@ static bool list_process(pid_t process, unsigned *on)
     if (error != 0)
         return error == ESRCH; /* a kernel thread, or it has ended */
     const struct sj_status *status = &target.status;
-    if (!target.found || status->state >= sizeof states / sizeof states[0])
+    if (target.found && status->version != SJ_STATUS_VERSION)
+        fprintf(lines, "%7d  of another version than this command reads  %s\n", (int)process, target.program);
+    if (!target.found || status->version != SJ_STATUS_VERSION || status->state >= sizeof states / sizeof states[0])
         return true;
     *on += status->state == SJ_STATE_ON;
-    printf("%7d  %-8s %-8s %.*s  %s\n", (int)process, states[status->state], status->release,
-           (int)strcspn(status->options, ","), status->options, target.program);
+    fprintf(lines, "%7d  %-8s %-8s %.*s  %s\n", (int)process, states[status->state], status->release,
+            (int)strcspn(status->options, ","), status->options, target.program);
     return true;
 }
 
 static int judge_all(void)
 {
-    DIR *folder = opendir("/proc");
+    char *text = NULL;
+    size_t bytes = 0;
     unsigned on = 0, unseen = 0;
-    if (folder == NULL)
+    DIR *folder = opendir("/proc");
+    FILE *lines = folder != NULL ? open_memstream(&text, &bytes) : NULL; /* the verdict comes first */
+    if (lines == NULL)
         return say(SJ_EXIT_CANNOT_TELL, "/proc: %s", strerror(errno));
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         const pid_t process = sj__target_parse(entry->d_name);
         if (process != 0 && process != getpid())
-            unseen += !list_process(process, &on);
+            unseen += !list_process(process, lines, &on);
     }
     closedir(folder);
+    fclose(lines);
     const int answer = on > 0 ? SJ_EXIT_GOOD : unseen > 0 ? SJ_EXIT_CANNOT_TELL : SJ_EXIT_NOT_ON;
-    return say(answer, "in %u processes; %u could not be looked at%s", on, unseen, unseen > 0 ? " (ask as root)" : "");
+    say(answer, "in %u processes; %u could not be looked at%s", on, unseen, unseen > 0 ? " (ask as root)" : "");
+    fputs(text, stdout);
+    free(text);
+    return answer;
 }
 
 static int judge_command(char **argv)

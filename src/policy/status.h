@@ -7,7 +7,7 @@
  * answer lies in the library's data as text, and is found by its magic in the mappings of the object that holds it.
  * Its own address stands in it, so that a copy of the bytes is not mistaken for it.
  *
- * Invariants: the layout of a version never changes; `state` is written last.
+ * Invariants: the layout of a version never changes, and all have the same up to `self`; `state` is written last.
  *
  * Concurrency: written at start, by one thread; the reader is another process and reads `state` first. A raise of the level
  * writes `options` again: a reader that finds two different texts in two reads reads again.

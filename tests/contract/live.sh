@@ -180,6 +180,7 @@ all_processes()
     "$command" verify --all >said
     status=$?
     [ "$status" = 0 ] || echo "status $status"
+    says "$(head -n 1 said)" "on: in "
     says "$(grep -E "^ *$process  on " said)" "level=1"
     end
 }
@@ -225,6 +226,41 @@ on_a_screen()
     end
 }
 check top_draws_on_a_screen on_a_screen
+
+# A block of another version: the magic, a version, its length and its own address are what all have.
+older_version()
+{
+    cat >older.c <<'C'
+#include <fcntl.h>
+#include <stdint.h>
+#include <unistd.h>
+static volatile struct
+{
+    char magic[16];
+    uint32_t version, bytes;
+    uint64_t self;
+    char rest[400];
+} block = { "scrubjay status", 2, sizeof block, 0, "" };
+int main(void)
+{
+    block.self = (uintptr_t)&block;
+    close(open("older.ready", O_CREAT | O_WRONLY, 0600));
+    return pause();
+}
+C
+    "$cc" -O1 older.c -o older || return 1
+    ./older &
+    process=$!
+    trap 'kill "$process" 2>/dev/null' EXIT
+    until [ -e older.ready ]; do kill -0 "$process" || return 1; done
+    "$command" verify "$process" >said
+    [ $? = 2 ] || echo "status of verify"
+    says "$(cat said)" "another version"
+    "$command" stat "$process" 2>said
+    says "$(cat said)" "another version"
+    says "$("$command" verify --all | grep -E "^ *$process ")" "another version"
+}
+check another_version_is_named older_version
 
 refusing()
 {
