@@ -125,20 +125,37 @@ static void tell_limit(const char *name, int resource, const char *unlimited, co
     tell(true, name, text, is_limited ? limited : unlimited);
 }
 
-/* The least memory.max from our own control group upwards. */
+/* The lesser of memory.max and memory.high, which the library looks at too; 0: none. */
+static unsigned long long group_limit(const char *group)
+{
+    static const char *const names[] = { "memory.max", "memory.high" };
+    char path[2 * TEXT_BYTES], text[TEXT_BYTES];
+    unsigned long long least = 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/%s", group, names[i]);
+        const unsigned long long limit = strtoull(read_line(path, text), NULL, 10); /* "max": 0 */
+        if (limit > 0 && (least == 0 || limit < least))
+            least = limit;
+    }
+    return least;
+}
+
+/* The least limit from our own control group upwards. */
 static void tell_group(void)
 {
-    char group[TEXT_BYTES], path[2 * TEXT_BYTES], text[TEXT_BYTES], found[TEXT_BYTES] = "no limit";
+    char group[TEXT_BYTES], found[TEXT_BYTES] = "no limit";
     unsigned long long least = 0;
     if (strncmp(read_line("/proc/self/cgroup", group), "0::", 3) != 0) {
         tell(true, "control group", "unknown", "no group of version 2");
         return;
     }
-    for (char *slash; (slash = strrchr(group, '/')) != NULL; *slash = '\0') {
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", group + 3);
-        const unsigned long long limit = strtoull(read_line(path, text), NULL, 10);
+    for (char *slash = group; slash != NULL;) { /* the last is the root: of a container it may have a limit */
+        const unsigned long long limit = group_limit(group + 3);
         if (limit > 0 && (least == 0 || limit < least))
             least = limit;
+        slash = strrchr(group, '/');
+        if (slash != NULL)
+            *slash = '\0';
     }
     if (least > 0)
         snprintf(found, sizeof found, "%llu MiB", least >> 20);
