@@ -50,7 +50,7 @@ void sj__print_labelled(const char *label, const char *text);
 enum { SJ_WAIT_MS = 5000 }; /* for an answer, if --wait says nothing else */
 
 /* "0.5" becomes 500; false, with a message, for anything but a number of seconds from 0 to an hour. */
-bool sj__message_read_wait(const char *text, unsigned *wait_ms);
+bool sj__message_read_seconds(const char *option, const char *text, unsigned *ms);
 
 /* Does a word of the user's look like a misspelling of `name`? */
 bool sj__message_resembles(const char *word, const char *name);

@@ -75,6 +75,14 @@ static int say_answer(const struct sj_remote *remote, enum sj_command command, c
         sj__message("%s: refused: the process was started with live=off", word);
     else if (answer->error == EINVAL)
         sj__message("%s: there is no such level", word);
+    else if (answer->error == ENOTSUP)
+        sj__message("%s: the library in the process was built for one level", word);
+    else if (answer->error == ENOMEM)
+        sj__message("%s: the kernel did not let the process change its settings, for want of memory or mappings; "
+                    "nothing has changed",
+                    word);
+    else if (answer->error == EBADMSG)
+        sj__message("%s: others asked at the same moments: ask again", word);
     else if (answer->error != 0)
         sj__message("%s: %s", word, strerror((int)answer->error));
     if (answer->error != 0)
@@ -88,14 +96,12 @@ static int say_answer(const struct sj_remote *remote, enum sj_command command, c
     return 0;
 }
 
+/* A word that parse() has let pass. */
 static int request(struct sj_remote *remote, const char *word, unsigned wait_ms)
 {
     enum sj_command command;
     uint64_t number;
-    if (!parse(word, &command, &number)) {
-        sj__message("%s: no such request; `scrubjay ctl --help` lists them", word);
-        return SJ_EXIT_USAGE;
-    }
+    (void)parse(word, &command, &number);
     const int error = sj__control_ask(remote, command, number, wait_ms);
     if (error == ETIMEDOUT) {
         sj__message("%s: pending: process %d has not taken a slow path since; it is done when it does", word,
@@ -120,7 +126,7 @@ int sj__command_ctl(int argc, char **argv)
     for (int option; (option = getopt_long(argc, argv, "+w:h", options, NULL)) != -1;) {
         switch (option) {
         case 'w':
-            if (!sj__message_read_wait(optarg, &wait_ms))
+            if (!sj__message_read_seconds("--wait", optarg, &wait_ms))
                 return SJ_EXIT_USAGE;
             break;
         case 'h': print_usage(stdout); return SJ_EXIT_GOOD;
@@ -132,6 +138,14 @@ int sj__command_ctl(int argc, char **argv)
         sj__message(process == 0 ? "no PID given" : "no request given");
         print_usage(stderr);
         return SJ_EXIT_USAGE;
+    }
+    for (int i = optind + 1; i < argc; i++) { /* all before the first is carried out */
+        enum sj_command command;
+        uint64_t number;
+        if (!parse(argv[i], &command, &number)) {
+            sj__message("%s: no such request; `scrubjay ctl --help` lists them", argv[i]);
+            return SJ_EXIT_USAGE;
+        }
     }
     int status = sj__control_open(process, &remote, reason, sizeof reason);
     if (status != 0) {

@@ -52,15 +52,15 @@ void sj__print_labelled(const char *label, const char *text)
     putchar('\n');
 }
 
-bool sj__message_read_wait(const char *text, unsigned *wait_ms)
+bool sj__message_read_seconds(const char *option, const char *text, unsigned *ms)
 {
     char *end;
     const double seconds = strtod(text, &end);
     if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= SECONDS_MAX)) {
-        sj__message("--wait takes a number of seconds, not %s", text);
+        sj__message("%s takes a number of seconds up to %d, not %s", option, SECONDS_MAX, text);
         return false;
     }
-    *wait_ms = (unsigned)(seconds * 1000);
+    *ms = (unsigned)(seconds * 1000);
     return true;
 }
 

@@ -109,7 +109,7 @@ int sj__command_stat(int argc, char **argv)
         switch (option) {
         case 'j': json = true; break;
         case 'w':
-            if (!sj__message_read_wait(optarg, &wait_ms))
+            if (!sj__message_read_seconds("--wait", optarg, &wait_ms))
                 return SJ_EXIT_USAGE;
             break;
         case 'h': print_usage(stdout); return SJ_EXIT_GOOD;

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { NAME_COLUMN = 2, AMOUNT_COLUMN = 30, RATE_COLUMN = 46, AMOUNT_WIDTH = 14, ANSWER_MS = 200 };
 
@@ -104,7 +105,7 @@ static void draw_counters(const struct picture *before, const struct picture *no
     }
 }
 
-/* Draws until the user or the process ends; 0 or errno. */
+/* Draws until the user or the process ends; 0 or errno: ECONNREFUSED, it does not answer. */
 static int watch(struct sj_remote *remote, unsigned every_ms)
 {
     struct picture before = { .is_there = false }, now = { .is_there = false };
@@ -113,6 +114,8 @@ static int watch(struct sj_remote *remote, unsigned every_ms)
         struct picture next = { .is_there = false };
         error = sj__control_ask(remote, SJ_COMMAND_COUNTERS, 0, ANSWER_MS);
         const bool is_fresh = error == 0 && remote->control.answer.error == 0;
+        if (error == 0 && remote->control.answer.error == EPERM)
+            error = ECONNREFUSED;
         if (error != 0 && error != ETIMEDOUT)
             break;
         next.is_there = sj__control_counters(remote, &next.stats);
@@ -141,6 +144,10 @@ static int run(pid_t process, unsigned every_ms)
         sj__message("%s", reason);
         return status;
     }
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+        sj__message("it draws on a terminal and is ended from there; `scrubjay stat` prints the same anywhere");
+        return SJ_EXIT_CANNOT_TELL;
+    }
     if (newterm(NULL, stdout, stdin) == NULL) {
         sj__message("the terminal (TERM=%s) can't be drawn on; `scrubjay stat` prints the same", getenv("TERM"));
         return SJ_EXIT_CANNOT_TELL;
@@ -151,7 +158,10 @@ static int run(pid_t process, unsigned every_ms)
     const int error = watch(&remote, every_ms);
     endwin();
     if (error != 0)
-        sj__message("process %d: %s", (int)process, error == ESRCH ? "it has ended" : strerror(error));
+        sj__message("process %d: %s", (int)process,
+                    error == ESRCH          ? "it has ended"
+                    : error == ECONNREFUSED ? "it was started with live=off: it does not answer"
+                                            : strerror(error));
     return error == 0 ? SJ_EXIT_GOOD : SJ_EXIT_CANNOT_TELL;
 }
 
@@ -164,7 +174,7 @@ int sj__command_top(int argc, char **argv)
     for (int option; (option = getopt_long(argc, argv, "e:h", options, NULL)) != -1;) {
         switch (option) {
         case 'e':
-            if (!sj__message_read_wait(optarg, &every_ms))
+            if (!sj__message_read_seconds("--every", optarg, &every_ms))
                 return SJ_EXIT_USAGE;
             break;
         case 'h': print_usage(stdout); return SJ_EXIT_GOOD;

@@ -113,6 +113,7 @@ ledger_by_stat()
 import json, sys
 s = json.load(sys.stdin)
 assert s["allocations"] >= s["frees"] > 0, s
+assert s["sampled"] >= 0 and s["samples_skipped"] >= 0 and s["slab_guards"] >= 0 and s["traps_refused"] >= 0, s
 assert s["live_bytes"] > 0 and s["slab_bytes"] > 0, s'
     end
 }
@@ -125,6 +126,11 @@ other_requests()
     says "$(cat said)" set
     "$command" ctl "$process" frobnicate 2>said
     [ $? = 2 ] || echo "an unknown request has another status"
+    "$command" ctl "$process" level=4 pruge 2>said >&2
+    [ $? = 2 ] || echo "an unknown request behind another has another status"
+    says_not "$("$command" verify "$process")" "level=4,"
+    "$command" ctl --wait x "$process" purge 2>said
+    says "$(cat said)" "--wait takes"
     "$command" ctl "$process" level=x 2>/dev/null
     [ $? = 2 ] || echo "a level that is no number has another status"
     "$command" ctl "$process" 2>/dev/null
@@ -226,6 +232,19 @@ on_a_screen()
     end
 }
 check top_draws_on_a_screen on_a_screen
+
+without_a_screen()
+{
+    "$command" top --help >/dev/null 2>&1 || lacks "built without curses"
+    start level=1 ./busy
+    timeout 20 "$command" top "$process" 2>said
+    [ $? = 2 ] || echo "status without a terminal"
+    says "$(cat said)" terminal
+    "$command" top --every x "$process" 2>said
+    says "$(cat said)" "--every takes"
+    end
+}
+check top_wants_a_terminal without_a_screen
 
 # A block of another version: the magic, a version, its length and its own address are what all have.
 older_version()
