@@ -95,8 +95,9 @@ int sj_purge(int all);
 
 /* Reads and sets an option by its name, see scrubjay-options(7). If `old` is not NULL the value in force is written there,
  * NUL-terminated and cut after `old_size` bytes. If `value` is not NULL it comes into force. Returns 0, or -1 with errno
- * ENOENT (no such option), EPERM (it is fixed when the program starts; a level can be raised only, and not with live=off), EINVAL (no value of this option) or EAGAIN (tick: no
- * thread could be made). Calls that set
+ * ENOENT (no such option), EPERM (it is fixed when the program starts; a level can be raised only, and not with live=off),
+ * EINVAL (no value of this option), EAGAIN (tick: no thread could be made; level: the call interrupted the allocator), ENOMEM
+ * (level: the kernel did not let the settings be changed) or ENOTSUP (level: the library was built for one). Calls that set
  * must not run at the same time. Not for signal handlers. */
 int sj_ctl(const char *name, const char *value, char *old, size_t old_size);
 

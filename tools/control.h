@@ -34,7 +34,7 @@ int sj__control_read(struct sj_remote *remote);
  * and will be carried out when the target next comes by; or another errno. */
 int sj__control_ask(struct sj_remote *remote, enum sj_command command, uint64_t number, unsigned wait_ms);
 
-/* The counters filled last, of any version as far as both know it. False: none were filled, or not whole. */
+/* The counters filled last. False: none were filled, or not whole, or they are of another version. */
 bool sj__control_counters(struct sj_remote *remote, struct sj_stats *stats);
 
 /* How old they are. */

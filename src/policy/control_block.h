@@ -4,7 +4,8 @@
  *
  * Why this way: a live process is reached through the kernel's own permission check (process_vm_readv and writev), so it
  * needs no thread, no socket and no signal. A request is a record of numbers, never a path and never a pointer: whoever
- * can write into the process could do worse, and nothing that is asked for lowers a protection. It is carried out on the
+ * can write into the process could do worse. No option is ever lowered; giving memory back lets out what waits in
+ * quarantine, as malloc_trim in the process does. It is carried out on the
  * target's next slow path, which looks because the asker has rung the doorbell: a word that every slow path reads
  * anyway, so that being reachable costs nothing. doc/control-block.md is for those who write another reader.
  *
@@ -39,7 +40,7 @@ struct sj_request {
 
 struct sj_answer {
     struct sj_atomic_u64 sequence; /* of the request that was answered last */
-    uint64_t error; /* 0, or an errno: EBADMSG the checksum is wrong, ENOSYS no such command, EPERM refused */
+    uint64_t error;                /* 0, or an errno: see doc/control-block.md */
     uint64_t number;
 };
 
