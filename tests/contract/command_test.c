@@ -113,7 +113,7 @@ static void command_run__puts_options_in_force_when_given(void)
 {
     CHECK_EQ(shell("%s run -l 1 -o scrub=free,verbose=1 -- /bin/true 2>&1", command), 0);
     CHECK(said("scrubjay: on version="));
-    CHECK(said("options=level=1,random=on,delay=run,scrub=free,"));
+    CHECK(said("options=level=1,random=on,delay=run,quarantine=16k,scrub=free,"));
 }
 
 static void command_run__refuses_when_program_cannot_take_it(void)
@@ -197,7 +197,7 @@ static void command_verify__says_on_when_library_is_preloaded(void)
     CHECK(said("  library   "));
     CHECK(said("libscrubjay.so"));
     CHECK(said("  build id  "));
-    CHECK(said("  options   level=1,random=on,delay=run,scrub=reuse,"));
+    CHECK(said("  options   level=1,random=on,delay=run,quarantine=16k,scrub=reuse,"));
     CHECK_EQ(shell("LD_PRELOAD=%s SCRUBJAY_OPTIONS=level=0 %s verify sh 2>&1", library, command), 0);
     CHECK(said("  options   level=0,random=off"));
 }

@@ -101,7 +101,7 @@ static void guards_behind_slabs__fault_when_a_loop_runs_off(void)
     CHECK_EQ(status_of("--run-off", "level=0,guard=eighth", false), STATUS_FAULT);
     CHECK_EQ(status_of("--run-off", "level=3", false), STATUS_FAULT);
     CHECK_EQ(status_of("--run-off", "level=3", true), STATUS_FAULT);
-    CHECK_EQ(status_of("--run-off", "level=2,guard=large", false), 0);
+    CHECK_EQ(status_of("--run-off", "level=2,guard=large,sample=off", false), 0);
 }
 
 static void guards_behind_slabs__leave_mappings_to_others(void)
