@@ -48,6 +48,14 @@ void sj__slow_leave(enum sj_inside outer)
     sj_live_if_due();
 }
 
+/* For what returns memory in one step: what is due comes before, so that a raise that is due holds for the block too. Left by
+ * setting sj__heap_inside back. */
+static enum sj_inside enter_after_due(struct sj_asker asker)
+{
+    sj_live_if_due();
+    return sj__slow_enter(asker);
+}
+
 bool sj__slow_is_inside(void)
 {
     return sj__heap_inside != SJ_OUTSIDE;
@@ -71,12 +79,12 @@ static bool make_room(unsigned way)
 static void *slow_large(size_t alignment, size_t size_bytes, bool zero, struct sj_asker asker)
 {
     int saved_errno = errno;
-    enum sj_inside outer = sj__slow_enter(asker);
+    enum sj_inside outer = enter_after_due(asker);
     void *block = sj__large_malloc(policy_in_force(), size_bytes, alignment, zero);
     for (unsigned way = PURGE; block == NULL && outer == SJ_OUTSIDE && way < WAYS_TO_ROOM; way++)
         if (make_room(way))
             block = sj__large_malloc(policy_in_force(), size_bytes, alignment, zero);
-    sj__slow_leave(outer);
+    sj__heap_inside = outer;
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
 }
@@ -84,9 +92,9 @@ static void *slow_large(size_t alignment, size_t size_bytes, bool zero, struct s
 static void *slow_shared(unsigned class_index, bool zero, struct sj_asker asker)
 {
     int saved_errno = errno;
-    enum sj_inside outer = sj__slow_enter(asker);
+    enum sj_inside outer = enter_after_due(asker);
     void *block = sj__heap_shared_malloc(class_index, zero);
-    sj__slow_leave(outer);
+    sj__heap_inside = outer;
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
 }
@@ -178,7 +186,8 @@ static char *hand_out(struct sj_heap *heap, struct sj_bin *bin, bool zero, struc
         if (sj_word_read(source) != bits || bin->word != word) /* as in the fast path */
             continue;
         sj_word_clear(source, bit);
-        sj_bin_pay(policy, heap, bin, word, bit);
+        if (policy->scrub != SJ_SCRUB_OFF && (word->dirty & bit) != 0) /* taken before a raise; or delay=lifo */
+            sj__heap_pay_slot(heap, bin, word, bit);
         return sj__hand_out(policy_in_force(), heap, start, zero, asker.caller);
     }
 }
@@ -406,9 +415,9 @@ static size_t smaller(size_t a, size_t b)
 static void *resize_large(struct sj_large *large, size_t size_bytes, struct sj_asker asker)
 {
     int saved_errno = errno;
-    enum sj_inside outer = sj__slow_enter(asker);
+    enum sj_inside outer = enter_after_due(asker);
     void *block = sj__large_resize(policy_in_force(), large, size_bytes);
-    sj__slow_leave(outer);
+    sj__heap_inside = outer;
     errno = saved_errno;
     return block;
 }
