@@ -44,6 +44,8 @@ static void print_text(const struct sj_remote *remote, const struct sj_stats *st
         printf(", started at %u", control->first_level);
     if (control->waiting.value != 0)
         fputs(", some threads have not come by since", stdout);
+    if (control->unsealed.value != 0)
+        fputs(", its table of functions is writable", stdout);
     printf("; counters %.1f s old", (double)sj__control_age_ms(remote) / 1000);
     const char *topic = "";
     for (size_t i = 0; i < sj__counters_count; i++) {
@@ -77,12 +79,15 @@ static int show(struct sj_remote *remote, bool json, unsigned wait_ms)
     struct sj_stats stats;
     const int process = (int)remote->target.process;
     const int error = sj__control_ask(remote, SJ_COMMAND_COUNTERS, 0, wait_ms);
-    if (error != 0 && error != ETIMEDOUT) {
+    if (error != 0 && error != ETIMEDOUT && error != EBUSY) {
         sj__message("process %d can't be asked: %s", process, strerror(error));
         return SJ_EXIT_CANNOT_TELL;
     }
     if (error == 0 && remote->control.answer.error == EPERM)
         sj__message("process %d was started with live=off: it does not answer", process);
+    else if (error == EBUSY)
+        sj__message("pending: process %d has another request to answer first, and has taken no slow path since",
+                    process);
     else if (error != 0)
         sj__message("pending: process %d has taken no slow path since it was asked", process);
     const bool is_fresh = error == 0 && remote->control.answer.error == 0;

@@ -11,6 +11,7 @@
  * Concurrency: one thread.
  */
 #include "command.h"
+#include "control.h"
 #include "library.h"
 #include "program.h"
 #include "target.h"
@@ -70,6 +71,17 @@ static void print_block(const struct sj_target *target)
         printf("  options   %s\n", status->options);
 }
 
+/* What the kernel refused at the start or at a raise. */
+static void print_unsealed(const struct sj_target *target)
+{
+    static struct sj_remote remote;
+    remote.target.process = target->process;
+    remote.address = target->status.control;
+    if (sj__control_read(&remote) == 0 && remote.control.unsealed.value != 0)
+        printf("  note      the page that leads to the allocator's functions is writable: the kernel has not sealed it "
+               "(see\n            vm.max_map_count), or has larger pages than 4 KiB\n");
+}
+
 /* The words of LD_PRELOAD that name us, if any. */
 static bool asks_for_scrubjay(const char *preload)
 {
@@ -127,6 +139,8 @@ static int say_found(const struct sj_target *target, const struct sj_elf_facts *
         answer = say(SJ_EXIT_GOOD, "Scrubjay %s in %s", status->release, target->program);
     }
     print_block(target);
+    if (answer == SJ_EXIT_GOOD)
+        print_unsealed(target);
     if (answer == SJ_EXIT_GOOD && target->other_malloc[0] != '\0')
         printf("  note      %s is loaded too and has a malloc of its own; calls that ask for it by name, or from a "
                "library loaded\n            with RTLD_DEEPBIND, do not reach Scrubjay\n",

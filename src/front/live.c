@@ -4,11 +4,10 @@
  */
 #include "front/live.h"
 
-#include "front/guard_fault.h"
-
 #include "front/control.h"
 #include "front/entry.h"
 #include "front/fast.h"
+#include "front/guard_fault.h"
 #include "front/slow.h"
 #include "front/summary.h"
 #include "heap/adopt.h"
@@ -17,6 +16,7 @@
 #include "platform/thread.h"
 #include "policy/options.h"
 #include "report/control_block.h"
+#include "report/report.h"
 #include "report/status.h"
 #include "span/run.h"
 
@@ -27,19 +27,55 @@ _Static_assert(sizeof(struct sj_stats) <= SJ_CONTROL_COUNTERS_MAX, "the control 
 
 static struct sj_lock live_lock = SJ_LOCK_INIT(SJ_RANK_LIVE);
 
-/* Brackets what is done under the lock: a signal handler that allocates would find this thread deep inside. */
-static void enter(sigset_t *signals)
+/* Bracket what is done deep inside the allocator: a signal handler that allocates would wait for locks held here. */
+static void go_inside(sigset_t *signals)
 {
     sj__thread_block_signals(signals);
     sj__heap_inside = SJ_INSIDE_SPANS;
-    sj__lock(&live_lock);
 }
 
-static void leave(const sigset_t *signals)
+static void come_out(const sigset_t *signals)
 {
-    sj__unlock(&live_lock);
     sj__heap_inside = SJ_OUTSIDE;
     sj__thread_let_signals_in(signals);
+}
+
+/* ---- The sealed page --------------------------------------------------------------------------------------------- */
+
+/* Where pages are larger, other data lies in the same one: it was never sealed. */
+static bool has_page_of_its_own(void)
+{
+    return sj__page_bytes() <= SJ_SEALED_BYTES;
+}
+
+static bool open_page(void)
+{
+    return !has_page_of_its_own() || sj__pages_unprotect(&sj__sealed, SJ_SEALED_BYTES);
+}
+
+/* False: refused. */
+static bool seal_page(void)
+{
+    bool is_sealed = has_page_of_its_own() && sj__pages_seal_readonly(&sj__sealed, SJ_SEALED_BYTES);
+    sj_store_relaxed_u32(&sj__control_page.control.unsealed, !is_sealed);
+    return is_sealed || !has_page_of_its_own();
+}
+
+void sj__live_seal(void)
+{
+    if (!seal_page())
+        sj__report_warn(
+            "the page that leads to the allocator's functions stays writable: the kernel refused to seal it; "
+            "see vm.max_map_count",
+            NULL);
+}
+
+static void close_page(void)
+{
+    if (seal_page())
+        return;
+    (void)sj__pass_purge(SJ_PURGE_ALL); /* guards and traps may have used up the mappings there can be */
+    sj__live_seal();
 }
 
 /* ---- After a raise: each thread puts back what it had taken ------------------------------------------------------ */
@@ -55,16 +91,6 @@ static void write_table(const struct sj_dispatch *table)
     __atomic_store_n(&to->aligned, table->aligned, __ATOMIC_RELEASE);
     __atomic_store_n(&to->free_aligned_sized, table->free_aligned_sized, __ATOMIC_RELEASE);
     __atomic_store_n(&to->usable_size, table->usable_size, __ATOMIC_RELEASE);
-}
-
-static bool open_page(void)
-{
-    return sj__pages_unprotect(&sj__sealed, SJ_SEALED_BYTES);
-}
-
-static void close_page(void)
-{
-    (void)sj__pages_seal_readonly(&sj__sealed, SJ_SEALED_BYTES);
 }
 
 /* Once all threads have come by: the new level's own table. Under the lock. */
@@ -88,10 +114,9 @@ static bool settle(void)
     if (sj__slow_is_inside())
         return false;
     int saved_errno = errno;
-    enter(&signals);
-    sj__heap_settle(heap);
-    finish_if_all_settled();
-    leave(&signals);
+    go_inside(&signals);
+    sj__heap_settle(heap); /* if it was the last one, the next slow path finishes the raise */
+    come_out(&signals);
     errno = saved_errno;
     return true;
 }
@@ -132,8 +157,6 @@ static void write_page(const struct sj_settings *settings)
         __atomic_store_n(&sj__sealed.copies.write_base, sj__window_base, __ATOMIC_RELAXED);
     if (settings->policy.copy == SJ_COPY_BOTH)
         __atomic_store_n(&sj__sealed.copies.read_base, sj__window_base, __ATOMIC_RELAXED);
-    if (settings->policy.isolate)
-        sj__run_keep_apart();
     sj__adopt_raise(settings);
     raising = *sj__sealed.raised_to;
     raising.malloc = raising_malloc;
@@ -154,18 +177,21 @@ static int raise_locked(unsigned level)
         return EPERM;
     if (level == now->level)
         return 0;
-    if (!open_page())
-        return ENOMEM;
-    struct sj_settings *raised = &sj__sealed.raised[level - 1];
-    sj__control_settings(raised);
-    sj__options_raise(raised, level);
+    struct sj_settings raised;
+    sj__control_settings(&raised);
+    sj__options_raise(&raised, level);
     (void)sj__pass_purge(SJ_PURGE_FAST); /* the kernel pays for what large blocks and runs hold from before */
-    sj__summary_note_raise(&now->policy, &raised->policy);
+    sj__summary_note_raise(&now->policy, &raised.policy);
+    if (raised.policy.isolate)
+        sj__run_keep_apart();
+    if (!open_page()) /* only now: it is open as long as it takes to write it */
+        return ENOMEM;
+    sj__sealed.raised[level - 1] = raised;
     sj_store_relaxed_u32(&sj__control_page.control.waiting, 1);
-    write_page(raised);
+    write_page(&sj__sealed.raised[level - 1]);
     close_page();
     sj_store_relaxed_u32(&sj__control_page.control.level, level);
-    sj__status_amend_options(raised);
+    sj__status_amend_options(&raised);
     finish_if_all_settled();
     return 0;
 }
@@ -173,9 +199,11 @@ static int raise_locked(unsigned level)
 int sj__live_raise(unsigned level)
 {
     sigset_t signals;
-    enter(&signals);
+    go_inside(&signals);
+    sj__lock(&live_lock);
     int error = raise_locked(level);
-    leave(&signals);
+    sj__unlock(&live_lock);
+    come_out(&signals);
     if (error == 0)
         sj__guard_fault_start(); /* what the level has brought may fault */
     return error;
@@ -231,17 +259,25 @@ static void serve_locked(struct sj_control *control)
     sj_store_release_u64(&control->answer.sequence, sequence); /* last: the asker waits for it */
 }
 
-void sj__live_serve(void)
+bool sj__live_serve(void)
 {
     sigset_t signals;
-    if (sj_likely(!sj_control_block_is_pending()))
-        return;
+    if (sj_likely(!sj_control_block_is_pending() && !sj__adopt_has_news()))
+        return true;
     int saved_errno = errno;
-    enter(&signals);
-    if (sj_control_block_is_pending()) /* nobody else has answered meanwhile */
-        serve_locked(&sj__control_page.control);
-    leave(&signals);
+    go_inside(&signals);
+    bool is_ours = sj__try_lock(&live_lock);
+    if (is_ours) {
+        if (sj_control_block_is_pending()) /* nobody else has answered meanwhile */
+            serve_locked(&sj__control_page.control);
+        finish_if_all_settled();
+        sj__unlock(&live_lock);
+    }
+    come_out(&signals);
+    if (is_ours)
+        sj__guard_fault_start(); /* what a raise has brought may fault */
     errno = saved_errno;
+    return is_ours;
 }
 
 void sj__live_lock_for_fork(void)

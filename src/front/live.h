@@ -10,27 +10,30 @@
  * before is ever judged by a rule it was not made under: slabs are stamped with the level they were opened at.
  *
  * Invariants: a level is only ever raised; no option becomes weaker. The sealed page is writable only while a raise
- * writes it. Old settings are never changed.
+ * writes it, or if the kernel refuses to seal it. Old settings are never changed.
  *
  * Concurrency: requests are served, and levels raised, by one thread at a time, outside the allocator, under a lock of
- * rank LIVE that fork takes first; signals wait meanwhile.
+ * rank LIVE that fork takes first; signals wait meanwhile. Slow paths of other threads do not wait for it.
  */
 #ifndef SJ_FRONT_LIVE_H
 #define SJ_FRONT_LIVE_H
 
 #include "heap/pass.h"
 
-/* Answers a request, if there is one. For a thread outside the allocator. */
-void sj__live_serve(void);
+/* Answers a request, if there is one, and ends a raise that all threads have come by for. False: another thread is at it. For a
+ * thread outside the allocator. */
+bool sj__live_serve(void);
 
-/* What every slow path of the front ends with: the pass, and a request if somebody has rung. */
+/* What every slow path of the front ends with, or begins with: the pass, and a request if somebody has rung. */
 SJ_ALWAYS_INLINE void sj_live_if_due(void)
 {
-    if (sj_unlikely(sj_release_is_due()) && sj__heap_inside == SJ_OUTSIDE) {
-        sj__live_serve();
-        sj__pass_run(); /* after: it leaves the bell ringing if a request has come meanwhile */
-    }
+    /* The pass comes after: it leaves the bell ringing if there is something to serve again. */
+    if (sj_unlikely(sj_release_is_due()) && sj__heap_inside == SJ_OUTSIDE && sj__live_serve())
+        sj__pass_run();
 }
+
+/* Makes the sealed page read-only. If that is refused it warns, and notes it in the control block. */
+void sj__live_seal(void);
 
 /* Raises the level in force. Returns 0 or an errno: EPERM (it would be lowered, or live=off), EINVAL (no such level),
  * ENOTSUP (a build of one level), ENOMEM (the kernel refused to open the page). For a thread outside the allocator. */

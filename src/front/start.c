@@ -16,6 +16,7 @@
 #include "base/plain.h"
 #include "front/fork.h"
 #include "front/guard_fault.h"
+#include "front/live.h"
 #include "front/next.h"
 #include "front/record.h"
 #include "front/shadow.h"
@@ -236,8 +237,7 @@ static bool start_locked(void)
     if (!aside)
         sj__control_block_start(&sj__release_due_ms, settings->level);
     sj__status_publish(aside ? SJ_STATE_DISABLED : SJ_STATE_ON, SJ_VERSION_TEXT, settings);
-    if (sj__page_bytes() <= SJ_SEALED_BYTES)
-        (void)sj__pages_seal_readonly(&sj__sealed, SJ_SEALED_BYTES); /* refused: it stays writable, and works */
+    sj__live_seal(); /* refused: it stays writable, and works */
     return true;
 }
 

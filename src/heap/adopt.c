@@ -9,6 +9,8 @@
 #include "platform/entropy.h"
 #include "platform/process.h"
 #include "platform/thread.h"
+#include "report/control_block.h"
+#include "span/release.h"
 #include "span/run.h"
 
 #include <string.h>
@@ -29,10 +31,20 @@ static struct sj_atomic_ptr all_heaps; /* struct sj_heap * */
 static struct sj_heap *shared_heap;
 static struct sj_atomic_ptr settings_now; /* const struct sj_settings *: a raise puts others in its place */
 static struct sj_atomic_u64 heap_serial;
+static struct sj_atomic_u32 has_news; /* 1: what sj__adopt_all_are_settled says may have changed */
 
 static const struct sj_settings *settings_in_force(void)
 {
     return sj_load_acquire_ptr(&settings_now); /* pairs with the stores at the start and at a raise */
+}
+
+/* A heap has been settled, or its thread has ended. If a raise waits for that, the next slow path looks whether it was the last. */
+static void tell_raise(void)
+{
+    if (sj_load_relaxed_u32(&sj__control_page.control.waiting) == 0)
+        return;
+    sj_store_release_u32(&has_news, 1); /* pairs with sj__adopt_all_are_settled */
+    sj__release_lower_due(SJ_DUE_BY_LIMITS);
 }
 
 /* ---- The queue of abandoned heaps ------------------------------------------------------------------------------- */
@@ -121,6 +133,7 @@ static void on_thread_exit(void *argument)
     heap->thread_id = 0;
     sj__unlock(&heap->lock);
     abandoned_push(heap);
+    tell_raise();
     sj__thread_let_signals_in(&signals);
 }
 
@@ -189,6 +202,7 @@ const struct sj_policy *sj__heap_settle_locked(struct sj_heap *heap)
     if (sj_unlikely(sj_load_relaxed_u32(&heap->level) != settings->level)) {
         sj__heap_put_back(&settings->policy, heap);
         sj_store_release_u32(&heap->level, settings->level); /* pairs with sj__adopt_all_are_settled */
+        tell_raise();
     }
     return &settings->policy;
 }
@@ -200,9 +214,16 @@ void sj__heap_settle(struct sj_heap *heap)
     sj__unlock(&heap->lock);
 }
 
+bool sj__adopt_has_news(void)
+{
+    return sj_load_relaxed_u32(&has_news) != 0;
+}
+
 bool sj__adopt_all_are_settled(void)
 {
     uint32_t level = sj__adopt_level();
+    (void)sj_exchange_acq_rel_u32(&has_news,
+                                  0); /* first: pairs with tell_raise, which sets it again for what is missed below */
     for (struct sj_heap *heap = sj__adopt_all_heaps(); heap != NULL; heap = heap->next_of_all) {
         uint32_t of_heap = sj_load_acquire_u32(&heap->level); /* pairs with sj__heap_settle and sj__heap_attach */
         if (of_heap == level)
@@ -382,7 +403,10 @@ void sj__adopt_unlock_after_fork(bool in_child)
     for (struct sj_heap *heap = sj__adopt_all_heaps(); heap != NULL; heap = heap->next_of_all) {
         seed_heap(heap);
         heap->thread_id = heap == sj__heap_current ? sj__process_thread_id() : 0;
+        if (sj_load_relaxed_u32(&heap->level) == SJ_LEVEL_UNSETTLED)
+            sj_store_relaxed_u32(&heap->level, 0); /* who was attaching it is gone; who adopts it settles it */
         if (heap != sj__heap_current && heap != shared_heap)
             abandoned_push(heap);
     }
+    tell_raise();
 }

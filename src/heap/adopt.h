@@ -34,6 +34,9 @@ void sj__adopt_raise(const struct sj_settings *settings);
 /* True if every thread's heap has been settled since the last raise. A heap may be counted as not settled that just is. */
 bool sj__adopt_all_are_settled(void);
 
+/* True if, while the control block says that a raise waits, a heap was settled or lost its thread since that was asked last. */
+bool sj__adopt_has_news(void);
+
 /* Threads that have a heap. */
 uint32_t sj__adopt_threads(void);
 

@@ -4,6 +4,7 @@
  */
 #include "platform/fault.h"
 
+#include "base/atomic.h"
 #include "platform/process.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+static struct sj_atomic_u32 fault_is_watched;
 static void (*fault_look)(const struct sj_fault *fault);
 static struct sigaction fault_before; /* what was in force before us */
 
@@ -66,7 +68,8 @@ static void fault_handle(int number, siginfo_t *info, void *context)
 
 bool sj__fault_watch(void (*look)(const struct sj_fault *fault))
 {
-    if (fault_look != NULL)
+    if (sj_exchange_acq_rel_u32(&fault_is_watched, 1) !=
+        0) /* pairs with itself: only one thread asks what was before */
         return true;
     struct sigaction ours = { .sa_sigaction = fault_handle, .sa_flags = SA_SIGINFO | SA_ONSTACK };
     int saved_errno = errno;

@@ -13,7 +13,8 @@
  * the doorbell after it. The answer's sequence is written last. While `filling` is odd the counters are being written.
  *
  * Concurrency: `request` is written by other processes, through the kernel; the rest by the thread that serves, under a
- * lock. An asker waits until the request before its own has been answered.
+ * lock. An asker waits until the request before its own has been answered, unless that asks for counters only: its asker asks
+ * again.
  */
 #ifndef SJ_POLICY_CONTROL_BLOCK_H
 #define SJ_POLICY_CONTROL_BLOCK_H
@@ -55,10 +56,10 @@ struct sj_control {
     struct sj_atomic_u32 level; /* in force */
     uint32_t first_level;       /* the program was started with */
     struct sj_atomic_u32 filling;
-    uint32_t counters_bytes;      /* of struct sj_stats, which says its own version; 0: never filled */
-    uint64_t filled_ms;           /* CLOCK_MONOTONIC, when the counters were filled */
-    struct sj_atomic_u32 waiting; /* 1: after a raise some threads have not come by yet */
-    uint32_t unused;
+    uint32_t counters_bytes;       /* of struct sj_stats, which says its own version; 0: never filled */
+    uint64_t filled_ms;            /* CLOCK_MONOTONIC, when the counters were filled */
+    struct sj_atomic_u32 waiting;  /* 1: after a raise some threads have not come by yet */
+    struct sj_atomic_u32 unsealed; /* 1: the page that leads to the allocator's functions could not be made read-only */
     uint64_t counters[SJ_CONTROL_COUNTERS_MAX / 8];
 };
 
