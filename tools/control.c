@@ -105,9 +105,18 @@ static uint64_t sequence_of_request(const struct sj_remote *remote)
     return remote->control.request.sequence.value;
 }
 
-static bool is_answered(const struct sj_remote *remote)
+/* Nothing is open, or only a request for counters: who asked for them asks again. */
+static bool may_write(const struct sj_remote *remote, enum sj_command command)
 {
-    return sequence_of_request(remote) == remote->control.answer.sequence.value;
+    return sequence_of_request(remote) == remote->control.answer.sequence.value ||
+           (command != SJ_COMMAND_COUNTERS && remote->control.request.command == SJ_COMMAND_COUNTERS);
+}
+
+/* True if a request of ours is in there no more, or was read while somebody else wrote: it has to be made again. */
+static bool is_written_over(const struct sj_remote *remote, uint64_t sequence)
+{
+    const struct sj_answer *answer = &remote->control.answer;
+    return answer->sequence.value == sequence ? answer->error == EBADMSG : sequence_of_request(remote) != sequence;
 }
 
 /* Sequence last, then the bell. 0 or errno. */
@@ -132,24 +141,25 @@ static int write_request(struct sj_remote *remote, enum sj_command command, uint
 int sj__control_ask(struct sj_remote *remote, enum sj_command command, uint64_t number, unsigned wait_ms)
 {
     const uint64_t until_ms = now_ms() + wait_ms;
-    uint64_t sequence = 0;
+    uint64_t sequence = 0; /* of our request; 0: none is open */
     for (;;) {
         int error = sj__control_read(remote);
         if (error != 0)
             return error;
         const struct sj_request *request = &remote->control.request;
+        const bool is_late = now_ms() >= until_ms;
+        if (sequence != 0 && is_written_over(remote, sequence) && !is_late)
+            sequence = 0;
         if (sequence != 0 && remote->control.answer.sequence.value == sequence)
             return 0;
-        if (sequence == 0 && is_answered(remote)) {
+        if (sequence == 0 && may_write(remote, command)) {
             error = write_request(remote, command, number, &sequence);
             if (error != 0)
                 return error;
         } else if (sequence == 0 && request->command == command && request->number == number) {
             sequence = sequence_of_request(remote); /* somebody has asked just this */
-        } else if (sequence != 0 && sequence_of_request(remote) != sequence) {
-            sequence = 0; /* somebody else wrote at the same time */
-        } else if (now_ms() >= until_ms) {
-            return ETIMEDOUT;
+        } else if (is_late) {
+            return sequence != 0 && sequence_of_request(remote) == sequence ? ETIMEDOUT : EBUSY;
         } else {
             nap();
         }

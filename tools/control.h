@@ -5,7 +5,8 @@
  * Why this way: by process_vm_readv and writev, which ask the kernel for the permission to trace; nothing else is needed in
  * the target. What is read is not trusted: it is used as numbers only.
  *
- * Invariants: a request is written only while none is unanswered; one that is and asks the same is waited for instead.
+ * Invariants: a request is written only while none is unanswered, but for one that asks for counters only; one that asks the same
+ * is waited for instead.
  *
  * Concurrency: several askers may meet; the sequence, which is random, tells whose request was answered.
  */
@@ -31,7 +32,7 @@ int sj__control_open(pid_t process, struct sj_remote *remote, char *reason, size
 int sj__control_read(struct sj_remote *remote);
 
 /* Asks, and waits for the answer at most so long. Returns 0: remote->control.answer is the answer; ETIMEDOUT: it is asked,
- * and will be carried out when the target next comes by; or another errno. */
+ * and will be carried out when the target next comes by; EBUSY: it is not asked, another request is still open; or another errno. */
 int sj__control_ask(struct sj_remote *remote, enum sj_command command, uint64_t number, unsigned wait_ms);
 
 /* The counters filled last. False: none were filled, or not whole, or they are of another version. */

@@ -5,7 +5,7 @@
  * Why this way: see control.h. A process that makes no call can't answer; then the request is left for its next one, and
  * the exit status says so.
  *
- * Invariants: exit status 0 done, 1 refused, 2 the process can't be reached, 3 pending.
+ * Invariants: exit status 0 done, 1 refused, 2 the process can't be reached or asked, 3 pending.
  *
  * Concurrency: one thread.
  */
@@ -20,18 +20,20 @@
 
 static void print_usage(FILE *out)
 {
-    fputs("usage: scrubjay ctl [--wait SECONDS] PID REQUEST...\n"
-          "\n"
-          "  level=N         raise the level, see `scrubjay explain levels`; it can't be lowered\n"
-          "  release_ms=N    how long free memory is held from now on; -1: not by time\n"
-          "  purge           give free memory back to the system at once\n"
-          "  trim            the same, also what other threads keep\n"
-          "\n"
-          "The process carries it out on its next slow path; it is waited for 5 seconds, or as --wait says. It needs "
-          "the\n"
-          "permission to trace the process.\n"
-          "Exit status: 0 done, 1 refused, 2 the process can't be reached, 3 pending.\n",
-          out);
+    fputs(
+        "usage: scrubjay ctl [--wait SECONDS] PID REQUEST...\n"
+        "\n"
+        "  level=N         raise the level, see `scrubjay explain levels`; it can't be lowered\n"
+        "  release_ms=N    how long free memory is held from now on; -1: not by time\n"
+        "  purge           give free memory back to the system at once\n"
+        "  trim            the same, also what other threads keep\n"
+        "\n"
+        "The process carries it out on its next slow path; it is waited for 5 seconds, or as --wait says. It needs "
+        "the\n"
+        "permission to trace the process.\n"
+        "Exit status: 0 done, 1 refused, 2 the process can't be reached, or another request waits there: nothing was\n"
+        "asked; 3 pending: it is asked, and done when the process comes by.\n",
+        out);
 }
 
 /* "level=3" and the like; false if it is no request. */
@@ -107,6 +109,13 @@ static int request(struct sj_remote *remote, const char *word, unsigned wait_ms)
         sj__message("%s: pending: process %d has not taken a slow path since; it is done when it does", word,
                     (int)remote->target.process);
         return SJ_EXIT_PENDING;
+    }
+    if (error == EBUSY) {
+        sj__message(
+            "%s: not asked: process %d has another request to answer first, and has not taken a slow path since; "
+            "ask again later",
+            word, (int)remote->target.process);
+        return SJ_EXIT_CANNOT_TELL;
     }
     if (error != 0) {
         sj__message("%s: process %d can't be asked: %s", word, (int)remote->target.process, strerror(error));

@@ -116,7 +116,7 @@ static int watch(struct sj_remote *remote, unsigned every_ms)
         const bool is_fresh = error == 0 && remote->control.answer.error == 0;
         if (error == 0 && remote->control.answer.error == EPERM)
             error = ECONNREFUSED;
-        if (error != 0 && error != ETIMEDOUT)
+        if (error != 0 && error != ETIMEDOUT && error != EBUSY)
             break;
         next.is_there = sj__control_counters(remote, &next.stats);
         next.filled_ms = remote->control.filled_ms;

@@ -61,9 +61,11 @@ int main(void)
     char byte;
     free(malloc(100));
     close(open("ready", O_CREAT | O_WRONLY, 0600));
-    while (read(7, &byte, 1) == 1)
+    while (read(7, &byte, 1) == 1) {
         for (int i = 0; i < 10000; i++)
             free(malloc(i % 2000 + 1));
+        close(open("done", O_CREAT | O_WRONLY, 0600));
+    }
     return 0;
 }
 C
@@ -161,12 +163,19 @@ two_askers()
 }
 check two_may_ask_at_once two_askers
 
-pending()
+# start_idle: one that makes no calls but, for a while, at each byte written to fd 7; then there is a file `done`.
+start_idle()
 {
+    rm -f pipe ready "done"
     mkfifo pipe
     exec 7<>pipe
     start level=0 ./idle
     until [ -e ready ]; do kill -0 "$process" || break; done
+}
+
+pending()
+{
+    start_idle
     "$command" ctl --wait 0 "$process" level=2 2>said
     [ $? = 3 ] || echo "another status than pending"
     says "$(cat said)" pending
@@ -179,6 +188,26 @@ pending()
     :
 }
 check an_idle_one_is_pending pending
+
+behind_another()
+{
+    start_idle
+    "$command" stat --wait 0 "$process" 2>/dev/null
+    "$command" ctl --wait 0 "$process" level=2 2>said
+    [ $? = 3 ] || echo "a request for counters stands in the way: $(cat said)"
+    "$command" ctl --wait 0 "$process" purge 2>said
+    [ $? = 2 ] || echo "another status although it was not asked"
+    says "$(cat said)" "not asked"
+    "$command" stat --wait 0 "$process" 2>said
+    [ $? = 3 ] || echo "stat has another status than pending"
+    printf x >&7
+    until [ -e "done" ]; do kill -0 "$process" || break; done
+    says "$("$command" verify "$process")" "level=2,"
+    kill "$process"
+    wait "$process" 2>/dev/null
+    :
+}
+check what_is_said_to_be_pending_is_asked behind_another
 
 all_processes()
 {
