@@ -11,6 +11,7 @@
 #include "heap/heap.h"
 #include "heap/remote.h"
 #include "report/report.h"
+#include "span/run.h"
 #include "span/scrub.h"
 #include "span/site.h"
 
@@ -63,15 +64,18 @@ bool sj__slow_is_inside(void)
 
 /* ---- Allocation ------------------------------------------------------------------------------------------------- */
 
+enum { GUARDS_BYTES = 2 * SJ_GRANULE_BYTES /* more than a large block takes besides itself and its alignment */ };
+
 /* In this order. */
 enum way_to_room { PURGE, GIVE_PLACES_UP, WAYS_TO_ROOM };
 
-/* Memory is short: all that is free goes back, or whoever wants it may have the addresses too. True if that was anything. */
-static bool make_room(unsigned way)
+/* Memory is short: all that is free goes back, or whoever wants it may have the addresses too, if addresses can be what is
+ * short for a request of `bytes`: kept places hold no pages by then. True if that was anything. */
+static bool make_room(unsigned way, size_t bytes)
 {
     enum sj_inside inside = sj__heap_inside;
     sj__heap_inside = SJ_INSIDE_SPANS;
-    bool given = (way == PURGE ? sj__pass_purge(SJ_PURGE_ALL) : sj__site_give_up()) > 0;
+    bool given = way == PURGE ? sj__pass_purge(SJ_PURGE_ALL) > 0 : sj__run_could_take(bytes) && sj__site_give_up() > 0;
     sj__heap_inside = inside;
     return given;
 }
@@ -79,10 +83,15 @@ static bool make_room(unsigned way)
 static void *slow_large(size_t alignment, size_t size_bytes, bool zero, struct sj_asker asker)
 {
     int saved_errno = errno;
+    if (size_bytes > SJ_MAX_REQUEST_BYTES || alignment > SJ_MAX_REQUEST_BYTES) { /* no memory is enough */
+        errno = ENOMEM;
+        return NULL;
+    }
     enum sj_inside outer = enter_after_due(asker);
+    size_t at_most_bytes = size_bytes + alignment + GUARDS_BYTES;
     void *block = sj__large_malloc(policy_in_force(), size_bytes, alignment, zero);
     for (unsigned way = PURGE; block == NULL && outer == SJ_OUTSIDE && way < WAYS_TO_ROOM; way++)
-        if (make_room(way))
+        if (make_room(way, at_most_bytes))
             block = sj__large_malloc(policy_in_force(), size_bytes, alignment, zero);
     sj__heap_inside = outer;
     errno = block != NULL ? saved_errno : ENOMEM;
@@ -115,7 +124,8 @@ static struct sj_heap *ready_heap(unsigned class_index, struct sj_asker asker)
     sj__heap_inside = SJ_INSIDE_HEAP;
     bool ready = heap != NULL && refill(heap, class_index);
     for (unsigned way = PURGE; heap != NULL && !ready && way < WAYS_TO_ROOM; way++)
-        ready = make_room(way) && refill(heap, class_index);
+        ready = make_room(way, (size_t)sj__size_classes[class_index].granules << SJ_GRANULE_SHIFT) &&
+                refill(heap, class_index);
     sj__slow_leave(outer);
     if (attached && heap != NULL)
         sj__heap_arm_exit(heap); /* may allocate, so only now */

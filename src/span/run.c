@@ -630,6 +630,14 @@ uint64_t sj__run_release_aged(uint64_t before_ms, size_t *budget_bytes)
     return oldest_ms;
 }
 
+bool sj__run_could_take(size_t bytes)
+{
+    sj__lock(&runs_lock);
+    bool could = bytes <= bytes_of.window - bytes_of.taken && !exceeds_locked(&sj__release_limits.limit_bytes, bytes);
+    sj__unlock(&runs_lock);
+    return could;
+}
+
 bool sj__run_is_pressed(void)
 {
     if (sj_load_relaxed_u64(&sj__release_limits.pressure_bytes) == UINT64_MAX)

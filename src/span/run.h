@@ -72,6 +72,10 @@ void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content con
 /* The same for pages that owe a scrub of `owed_bytes`, as the ledger counts. */
 void sj__run_give_owing(size_t first_granule, size_t granules, size_t owed_bytes);
 
+/* Could `bytes` be handed out if all that is not in use were one free run? False: there is not that much, or limit_bytes
+ * forbids it. */
+bool sj__run_could_take(size_t bytes);
+
 /* True if so much memory is in use that nothing free should be held. */
 bool sj__run_is_pressed(void);
 

@@ -4,12 +4,15 @@
  * one; with isolate=off, the same program shows that they are.
  * Why this way: threads allocate and free at random in phases that leave whole slabs empty, and every block notes its
  * usable size, which names its class, in a table by granule of 64 KiB. Options are fixed when a process starts, so the
- * test runs itself again.
+ * test runs itself again. And when places are given up, which ends it: in a program that has freed all its small blocks.
  */
+#include "scrubjay.h"
+#include "support/process.h"
 #include "unit/unit.h"
 
 #include <malloc.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 enum {
@@ -104,8 +107,75 @@ static int run_program(void)
     return (classes_mixed != 0) + 2 * (large_mixed != 0);
 }
 
-/* Sampled blocks lie in places of no class. */
-static int status_under(const char *more)
+/* --- When places are given up. --- */
+
+/* Leaves places of one class that hold nothing, `bytes` of them. */
+static void leave_places(size_t bytes)
+{
+    enum { BLOCK = 1000 };
+    size_t count = bytes / BLOCK;
+    void **blocks = calloc(count, sizeof *blocks);
+    if (blocks == NULL)
+        abort();
+    for (size_t i = 0; i < count; i++)
+        blocks[i] = malloc(BLOCK);
+    for (size_t i = 0; i < count; i++)
+        free(blocks[i]);
+    free(blocks);
+}
+
+static bool are_given_up(void)
+{
+    struct sj_stats stats;
+    return sj_stats_read(&stats) != 0 || stats.places_not_isolated != 0;
+}
+
+static bool absurd_lengths_fail(void)
+{
+    enum { HUGE_SHIFT = 45 };
+    bool failed = malloc(PTRDIFF_MAX) == NULL && calloc(SIZE_MAX, 2) == NULL && malloc(SIZE_MAX) == NULL &&
+                  aligned_alloc((size_t)1 << 62, 100) == NULL && realloc(NULL, PTRDIFF_MAX - 4096) == NULL;
+    free(malloc((size_t)1 << HUGE_SHIFT)); /* there may be such a system */
+    return failed;
+}
+
+static bool limit_is_reached(void)
+{
+    enum { LIMIT = 8 << 20 };
+    if (sj_ctl("limit_bytes", "8m", NULL, 0) != 0)
+        return false;
+    if (malloc(LIMIT) != NULL || calloc(2, LIMIT) != NULL)
+        return false;
+    for (size_t size = 64; size <= SMALL_MAX; size *= 4)
+        for (size_t taken = 0; malloc(size) != NULL; taken += size)
+            if (taken > LIMIT)
+                return false;
+    return true;
+}
+
+static bool address_space_is_had_again(void)
+{
+    enum { LEFT = 4 << 20, WANTED = 32 << 20 };
+    rlim_t allowed = (rlim_t)status_bytes("VmSize:") + LEFT;
+    if (setrlimit(RLIMIT_AS, &(struct rlimit){ allowed, allowed }) != 0)
+        return false;
+    return malloc(WANTED) != NULL;
+}
+
+/* In a process of its own: 0 if all went as it should. */
+static int run_giving_up(const char *how)
+{
+    leave_places(64 << 20);
+    if (strcmp(how, "absurd") == 0)
+        return !absurd_lengths_fail() + 2 * are_given_up();
+    if (strcmp(how, "limit") == 0)
+        return !limit_is_reached() + 2 * are_given_up();
+    return !address_space_is_had_again() + 2 * !are_given_up();
+}
+
+/* --- Processes. --- */
+
+static int status_of(const char *more, const char *what, const char *how)
 {
     char options[256], seed[32];
     const char *given = getenv("SCRUBJAY_OPTIONS");
@@ -116,10 +186,16 @@ static int status_under(const char *more)
     if (child == 0) {
         (void)setenv("SCRUBJAY_OPTIONS", options, 1);
         (void)setenv("SJ_TEST_SEED", seed, 1);
-        execl("/proc/self/exe", "isolate", "--program", (char *)NULL);
+        execl("/proc/self/exe", "isolate", what, how, (char *)NULL);
         _exit(3);
     }
     return child > 0 && waitpid(child, &status, 0) == child ? status : -1;
+}
+
+/* Sampled blocks lie in places of no class. */
+static int status_under(const char *more)
+{
+    return status_of(more, "--program", NULL);
 }
 
 static void isolate__keeps_addresses_of_a_class_when_on(void)
@@ -133,8 +209,17 @@ static void isolate__lets_classes_share_when_off(void)
     CHECK_EQ(status_under("isolate=off,guard=large,sample=0"), 3 << 8);
 }
 
+static void isolate__gives_places_up_only_when_that_helps(void)
+{
+    CHECK_EQ(status_of("isolate=on", "--giving-up", "absurd"), 0);
+    CHECK_EQ(status_of("isolate=on", "--giving-up", "limit"), 0);
+    CHECK_EQ(status_of("isolate=on", "--giving-up", "addresses"), 0);
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 2 && strcmp(argv[1], "--giving-up") == 0)
+        return run_giving_up(argv[2]);
     if (argc > 1 && strcmp(argv[1], "--program") == 0) {
         unit_state.seed = strtoull(getenv("SJ_TEST_SEED"), NULL, 0);
         return run_program();
@@ -142,5 +227,6 @@ int main(int argc, char **argv)
     unit_begin(argc, argv);
     RUN(isolate__keeps_addresses_of_a_class_when_on);
     RUN(isolate__lets_classes_share_when_off);
+    RUN(isolate__gives_places_up_only_when_that_helps);
     return unit_end();
 }
