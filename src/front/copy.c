@@ -22,10 +22,18 @@ void *sj__own_set(void *to, int byte, size_t bytes)
     return sj__sealed.copies.memset(to, byte, bytes);
 }
 
-static bool names_something(uint32_t kind)
+/* True where no live block is: in a slab or a sample, which are looked at by the slot, in a free run, and in what is freed and
+ * kept as it was: the place of a closed slab, the first granule of a large block in the cache. */
+static bool ends_walk(const struct sj_span *span, uint32_t kind)
 {
-    return kind == SJ_SPAN_SLAB || kind == SJ_SPAN_LARGE || kind == SJ_SPAN_RUN || kind == SJ_SPAN_FRESH ||
-           kind == SJ_SPAN_SAMPLED;
+    return kind == SJ_SPAN_SLAB || kind == SJ_SPAN_RUN || kind == SJ_SPAN_FRESH || kind == SJ_SPAN_SAMPLED ||
+           (kind == SJ_SPAN_FREED && span != sj__window_freed);
+}
+
+static bool names_something(const struct sj_span *span)
+{
+    uint32_t kind = sj_load_relaxed_u32(&span->kind);
+    return kind == SJ_SPAN_LARGE || ends_walk(span, kind);
 }
 
 /* Of a large block only the first granule names something: where another does, or the window ends, the block has ended. */
@@ -35,19 +43,19 @@ static size_t room_before_next(const void *pointer, size_t bytes)
     size_t limit = sj_peek_size(&sj__window_limit_bytes);
     size_t end = bytes < limit - offset ? offset + bytes : limit;
     for (size_t granule = (offset >> SJ_GRANULE_SHIFT) + 1; granule << SJ_GRANULE_SHIFT < end; granule++)
-        if (names_something(sj_load_relaxed_u32(&sj_window_lookup(granule)->kind)))
+        if (names_something(sj_window_lookup(granule)))
             return (granule << SJ_GRANULE_SHIFT) - offset;
     return bytes <= limit - offset ? SJ_COPY_UNBOUNDED : limit - offset;
 }
 
-/* Its own granule is always looked at. Free runs and slabs end the walk: a block's inner granules are neither. */
+/* Its own granule is always looked at. A large block's inner granules name nothing. */
 static size_t room_in_large(const void *pointer, size_t bytes)
 {
     size_t granule = sj_window_granule(pointer);
     for (size_t steps = bytes >> BYTES_A_STEP_SHIFT;; steps--, granule--) {
         struct sj_span *span = sj_window_lookup(granule);
         uint32_t kind = sj_load_relaxed_u32(&span->kind);
-        if (kind == SJ_SPAN_SLAB || kind == SJ_SPAN_RUN || kind == SJ_SPAN_FRESH || kind == SJ_SPAN_SAMPLED)
+        if (ends_walk(span, kind))
             return 0;
         if (kind == SJ_SPAN_LARGE) {
             const struct sj_large *large = (const struct sj_large *)(const void *)span;

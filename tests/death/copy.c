@@ -202,6 +202,29 @@ static void into_freed(write_units *write, size_t unit, bool misuse, size_t size
     death_free(neighbour);
 }
 
+/* Not only the block is freed but its whole slab, which is closed and whose place is kept. */
+static void into_closed_slab(bool misuse, size_t size)
+{
+    enum { BLOCKS = 5000, MIDDLE = BLOCKS / 2 };
+    static char *blocks[BLOCKS];
+    for (size_t i = 0; i < BLOCKS; i++)
+        blocks[i] = death_new(size);
+    for (size_t i = 0; i < BLOCKS; i++)
+        if (misuse || i != MIDDLE)
+            death_free(blocks[i]);
+    memcpy(blocks[MIDDLE], source.bytes, size - 8);
+}
+
+/* In its first granule, where a copy this short is judged by what the map names. */
+static void into_freed_large(bool misuse, size_t size)
+{
+    enum { BYTES = 100 };
+    char *block = death_new(size);
+    if (misuse)
+        death_free(block);
+    memcpy(death_offset(block, BYTES), source.bytes, BYTES);
+}
+
 static void *free_it(void *block)
 {
     death_free(block);
@@ -299,6 +322,8 @@ static void stated_too_large(bool misuse, size_t size)
 
 static const size_t sizes[] = { 16, 48, 1000, 32768, 40000, 1048576, SIZE_MAX };
 static const size_t slot_sizes[] = { 48, 1000, SIZE_MAX };
+static const size_t closed_sizes[] = { 48, 2000, SIZE_MAX };
+static const size_t kept_sizes[] = { 40000, 300000, SIZE_MAX };
 static const size_t large_sizes[] = { 300000, 1048576, SIZE_MAX };
 static const size_t huge_sizes[] = { (size_t)64 << 20, (size_t)200 << 20, SIZE_MAX };
 
@@ -309,6 +334,8 @@ static const size_t huge_sizes[] = { (size_t)64 << 20, (size_t)200 << 20, SIZE_M
 const struct death_family death_copy[] = {
     FUNCTIONS(FAMILIES){ "copy_middle_of_large", "SJ-011", "2", DEATH_SIZE, 0, large_sizes, middle_of_large },
     { "copy_far_inside_large", "SJ-011", "2", DEATH_SIZE, 0, huge_sizes, far_inside_large },
+    { "copy_into_closed_slab", "SJ-005", "2", DEATH_SIZE, 0, closed_sizes, into_closed_slab },
+    { "copy_into_freed_large", "SJ-005", "2", DEATH_SIZE, 0, kept_sizes, into_freed_large },
     { "copy_into_freed_by_another", "SJ-005", "2", DEATH_SIZE, 0, slot_sizes, into_freed_by_another },
     { "copy_stated_too_large", "SJ-011", "2", DEATH_SIZE, 0, slot_sizes, stated_too_large },
     { "copy_overread", "SJ-012", "both", DEATH_SIZE, 0, sizes, overread },
