@@ -132,19 +132,6 @@ static void give_up(struct sj_large *large, unsigned content, size_t owed_bytes)
     record_put(large);
 }
 
-/* As content_after_free, where the block's place is to be trapped. */
-static unsigned trap_after_free(const struct sj_policy *policy, struct sj_large *large, size_t bytes)
-{
-    if (large->moved) { /* it needs a new mapping, whose pages nobody has touched */
-        unsigned content = sj__place_content_after_free(policy, large, bytes);
-        return content != SJ_PLACE_LOST && sj__place_trap(large) ? SJ_RUN_TRAPPED : content;
-    }
-    if (!sj__place_trap(large))
-        return sj__place_content_after_free(policy, large, bytes);
-    (void)sj_fetch_add_relaxed_u64(&sj__place_counts.released_bytes, bytes);
-    return SJ_RUN_TRAPPED;
-}
-
 /* Gives up blocks that come out of the cache. */
 static void give_up_all(struct sj_large *evicted)
 {
@@ -260,7 +247,7 @@ bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, cons
         (void)sj_fetch_add_relaxed_u64(&sj__place_counts.freed_bytes, bytes);
         unsigned content = SJ_PLACE_LOST;
         if (make_accessible(large))
-            content = (policy->trap ? trap_after_free : sj__place_content_after_free)(policy, large, bytes);
+            content = sj__place_content_after_free(policy, large, bytes);
         give_up(large, content, bytes);
     }
     return true;

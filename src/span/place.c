@@ -80,12 +80,17 @@ void sj__place_trap_kept(struct sj_large *large)
     }
 }
 
+bool sj__place_trap_granules(size_t first, size_t granules)
+{
+    bool trapped = sj__pages_trap(sj_window_address(first), granules << SJ_GRANULE_SHIFT, SJ_TRAP_EMPTYING);
+    (void)sj_fetch_add_relaxed_u64(&sj__place_counts.traps_refused, !trapped);
+    return trapped;
+}
+
 bool sj__place_trap(struct sj_large *large)
 {
-    bool trapped =
-        sj__pages_trap(sj_place_granules_start(large), large->granules << SJ_GRANULE_SHIFT, SJ_TRAP_EMPTYING);
+    bool trapped = sj__place_trap_granules(large->first_granule, large->granules);
     large->slack_dirty &= !trapped;
-    (void)sj_fetch_add_relaxed_u64(&sj__place_counts.traps_refused, !trapped);
     return trapped;
 }
 
@@ -176,7 +181,7 @@ bool sj__place_take(const struct sj_policy *policy, struct sj_large *large, size
     return true;
 }
 
-unsigned sj__place_content_after_free(const struct sj_policy *policy, struct sj_large *large, size_t bytes)
+static unsigned content_untrapped(const struct sj_policy *policy, struct sj_large *large, size_t bytes)
 {
     /* Pages that were moved here keep a mapping of their own; fresh ones join the neighbours' again. */
     if (large->moved) {
@@ -190,6 +195,20 @@ unsigned sj__place_content_after_free(const struct sj_policy *policy, struct sj_
         return SJ_RUN_DIRTY;
     return policy->scrub == SJ_SCRUB_FREE || bytes == 0 ? sj__place_zero_pages(sj_place_pages_start(large), bytes)
                                                         : SJ_RUN_OWING;
+}
+
+unsigned sj__place_content_after_free(const struct sj_policy *policy, struct sj_large *large, size_t bytes)
+{
+    if (!policy->trap)
+        return content_untrapped(policy, large, bytes);
+    if (large->moved) { /* it needs a new mapping, whose pages nobody has touched */
+        unsigned content = content_untrapped(policy, large, bytes);
+        return content != SJ_PLACE_LOST && sj__place_trap(large) ? SJ_RUN_TRAPPED : content;
+    }
+    if (!sj__place_trap(large))
+        return content_untrapped(policy, large, bytes);
+    (void)sj_fetch_add_relaxed_u64(&sj__place_counts.released_bytes, bytes);
+    return SJ_RUN_TRAPPED;
 }
 
 void sj__place_give(size_t first_granule, size_t granules, bool slack_dirty, unsigned content, size_t owed_bytes)

@@ -68,7 +68,10 @@ void sj__place_guard_back(const struct sj_policy *policy, struct sj_large *large
 /* Makes a kept block inaccessible. Its pages stay, which is three times cheaper than to fault them in again; else they go. */
 void sj__place_trap_kept(struct sj_large *large);
 
-/* Makes all of a freed block's granules inaccessible, guards or not; their pages go. */
+/* Makes granules that are free inaccessible, guards or not; their pages go. */
+bool sj__place_trap_granules(size_t first, size_t granules);
+
+/* The same for all granules of a freed block. */
 bool sj__place_trap(struct sj_large *large);
 
 /* False: the block may still fault. */
@@ -96,7 +99,7 @@ bool sj__place_take(const struct sj_policy *policy, struct sj_large *large, size
                     enum sj_run_content *content);
 
 /* What the block's own pages hold once it is freed: old bytes, which the policy may want gone now, later or never; or
- * SJ_PLACE_LOST. `bytes` is what the program could use. */
+ * nothing, trapped; or SJ_PLACE_LOST. `bytes` is what the program could use. */
 unsigned sj__place_content_after_free(const struct sj_policy *policy, struct sj_large *large, size_t bytes);
 
 /* Gives a place to the runs whose block left `content`, which owes `owed_bytes` if it owes. Lost granules may not even be

@@ -45,8 +45,10 @@ static void cut(const struct sj_policy *policy, struct sj_large *large, size_t u
         large->granules -= surplus;
         return;
     }
-    enum sj_run_content unreleased = large->slack_dirty ? SJ_RUN_DIRTY : SJ_RUN_ZERO;
-    sj__place_trim(large, large->first_granule, kept_end, released ? SJ_RUN_EMPTY : unreleased);
+    enum sj_run_content content = released ? SJ_RUN_EMPTY : large->slack_dirty ? SJ_RUN_DIRTY : SJ_RUN_ZERO;
+    if (policy->trap && sj__place_trap_granules(kept_end, surplus))
+        content = SJ_RUN_TRAPPED;
+    sj__place_trim(large, large->first_granule, kept_end, content);
 }
 
 /* Sets the size within the granules held; what is cut off is scrubbed or given back. False: the guard behind the block
@@ -93,7 +95,7 @@ void sj__large_count_copy(size_t bytes)
 }
 
 /* Moves the block's pages to `to`. Says what its old place holds then. */
-static bool carry_pages(struct sj_large *large, char *to, unsigned *left)
+static bool carry_pages(const struct sj_policy *policy, struct sj_large *large, char *to, unsigned *left)
 {
     bool kept;
     if (!sj__window_move(sj_place_pages_start(large), sj_place_pages_bytes(large), to, &kept))
@@ -102,7 +104,7 @@ static bool carry_pages(struct sj_large *large, char *to, unsigned *left)
     /* As in content_after_free; and old bytes round the block would make all of the place dirty. */
     if (kept && (large->moved || large->slack_dirty))
         kept = sj__window_renew(sj_place_granules_start(large), large->granules << SJ_GRANULE_SHIFT);
-    *left = kept ? SJ_RUN_EMPTY : SJ_PLACE_LOST;
+    *left = !kept ? SJ_PLACE_LOST : policy->trap && sj__place_trap(large) ? SJ_RUN_TRAPPED : SJ_RUN_EMPTY;
     return true;
 }
 
@@ -135,7 +137,7 @@ static bool move(const struct sj_policy *policy, struct sj_large *large, size_t 
     }
     unsigned left;
     bool lifted = sj__place_lift_guards(large);
-    bool pages = lifted && carry_pages(large, place.start, &left);
+    bool pages = lifted && carry_pages(policy, large, place.start, &left);
     if (!pages && !(lifted && carry_bytes(policy, large, place.start, &left))) {
         if (!lifted) /* else the place may be unmapped: address space lost, nothing more */
             sj__run_give(place.first_granule, place.granules, content);

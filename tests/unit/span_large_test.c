@@ -629,6 +629,43 @@ static void span_large__is_counted_when_it_cannot_be_trapped(void)
     CHECK(!touching_faults(small, true));
 }
 
+/* What realloc leaves behind is free too: by moving pages, by copying, and by cutting. */
+static void span_large__leaves_faults_behind_when_it_moves_or_shrinks(void)
+{
+    for (unsigned copied = 0; copied < 2; copied++) {
+        struct wall wall;
+        struct sj_large_counts before, after;
+        char *block = make_walled(&trapping, &wall);
+        REQUIRE(block != NULL);
+        refuse_one_in[CALL_MOVE] = copied;
+        use_source();
+        char *moved = sj__large_resize(&trapping, record_of(block), 8 * MIB);
+        use_kernel();
+        REQUIRE(moved != NULL && moved != block);
+        CHECK(touching_faults(block, true) && touching_faults(block + MIB - 1, false));
+        CHECK(holds(moved, MIB, 1) && shows_nothing(moved + MIB, 7 * MIB));
+        remove_wall(&wall);
+
+        fill(moved, 0, 8 * MIB, 3);
+        sj__large_read_counts(&before);
+        CHECK(sj__large_resize(&trapping, record_of(moved), 2 * MIB) == moved);
+        sj__large_read_counts(&after);
+        CHECK_EQ(after.released_bytes - before.released_bytes, 6 * MIB); /* paid once */
+        CHECK(touching_faults(moved + 3 * MIB, false) && touching_faults(moved + 8 * MIB - 1, true));
+        CHECK(holds(moved, 2 * MIB, 3));
+        char *grown = sj__large_resize(&trapping, record_of(moved), 6 * MIB); /* what was cut off is had again */
+        REQUIRE(grown != NULL);
+        CHECK(holds(grown, 2 * MIB, 3) && shows_nothing(grown + 2 * MIB, 4 * MIB));
+        fill(grown, 0, 6 * MIB, 4);
+        free_block(&trapping, grown);
+    }
+    char *moving = sj__large_malloc(scrubbing, 2 * MIB, 1, false); /* without trap the old place stays accessible */
+    REQUIRE(moving != NULL);
+    CHECK(sj__large_resize(scrubbing, record_of(moving), 40 * KIB) == moving);
+    CHECK(!touching_faults(moving + MIB, true));
+    free_block(scrubbing, moving);
+}
+
 /* --- Blocks that end at their guard. --- */
 
 static void span_large__ends_at_its_guard_as_far_as_alignment_allows(void)
@@ -1070,6 +1107,7 @@ int main(int argc, char **argv)
     RUN(span_large__faults_when_touched_after_free);
     RUN(span_large__can_be_used_again_after_it_was_trapped);
     RUN(span_large__stays_trapped_when_its_age_has_come);
+    RUN(span_large__leaves_faults_behind_when_it_moves_or_shrinks);
     RUN(span_large__is_trapped_without_mappings_when_the_budget_is_spent);
     RUN(span_large__is_counted_when_it_cannot_be_trapped);
     RUN(span_large__leaves_no_hole_when_a_move_fails);
