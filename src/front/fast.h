@@ -76,7 +76,7 @@ SJ_ALWAYS_INLINE void *sj_fast_malloc(const struct sj_policy *policy, size_t siz
     if (sj_unlikely(sj_word_peek(source) != bits || bin->word != word))
         return sj_fast_slow(size_bytes, zero);
     sj_word_clear(source, bit); /* not a store of `bits` less one: even now a handler may take others, or refill */
-    sj_bin_pay(policy, heap, bin, word, bit);
+    sj_bin_pay(policy, heap, word, bit, start);
     return sj_fast_hand_out(policy, heap, bin, start, zero, (word->dirty & bit) != 0);
 }
 

@@ -197,7 +197,7 @@ static char *hand_out(struct sj_heap *heap, struct sj_bin *bin, bool zero, struc
             continue;
         sj_word_clear(source, bit);
         if (policy->scrub != SJ_SCRUB_OFF && (word->dirty & bit) != 0) /* taken before a raise; or delay=lifo */
-            sj__heap_pay_slot(heap, bin, word, bit);
+            sj__heap_pay_slot(heap, start);
         return sj__hand_out(policy_in_force(), heap, start, zero, asker.caller);
     }
 }

@@ -36,9 +36,7 @@ static void settle(struct sj_heap *heap, struct sj_slab *slab, const struct sj_g
 void *sj__hand_out(const struct sj_policy *policy, struct sj_heap *heap, char *start, bool zero, const void *caller)
 {
     struct sj_slab *slab = (struct sj_slab *)(void *)sj_window_lookup(sj_window_granule(start));
-    unsigned slot_index = sj_slot_of(slab->reciprocal, (size_t)(start - slab->base));
-    struct sj_group slot = { .bits = (uint64_t)1 << (slot_index % SJ_WORD_BITS),
-                             .word_index = slot_index / SJ_WORD_BITS };
+    struct sj_group slot = sj_slab_slot_at(slab, start);
     if (policy->verify && sj_unlikely(!sj_fill_holds(start, slab->slot_bytes, 0)))
         settle(heap, slab, &slot, start, caller);
     if (zero) {

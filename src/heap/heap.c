@@ -250,10 +250,11 @@ static void install(const struct sj_policy *policy, struct sj_bin *bin, struct s
         sj_word_write(&bin->bits, group->bits);
 }
 
-void sj__heap_pay_slot(struct sj_heap *heap, struct sj_bin *bin, struct sj_word *word, uint64_t bit)
+void sj__heap_pay_slot(struct sj_heap *heap, const char *start)
 {
-    struct sj_group slot = { .bits = bit, .word_index = (unsigned)(word - bin->slab->planes) };
-    heap->paid_reuse_bytes += sj__slab_pay(bin->slab, &slot);
+    struct sj_slab *slab = (struct sj_slab *)(void *)sj_window_lookup(sj_window_granule(start));
+    struct sj_group slot = sj_slab_slot_at(slab, start);
+    heap->paid_reuse_bytes += sj__slab_pay(slab, &slot);
 }
 
 /* Those of taken slots that may be handed out before the next sample; the others are held until then. */
@@ -401,9 +402,9 @@ static void *shared_malloc_locked(const struct sj_policy *policy, struct sj_heap
         sj_word_clear(source, bit);
     } while (((bin->word->live | sj_load_acquire_u64(bin->remote)) & bit) != 0);
     sj_word_set(&bin->word->live, bit);
-    if (class_index != SJ_CLASS_ZERO)
-        sj_bin_pay(policy, heap, bin, bin->word, bit);
     char *start = sj_bin_slot(bin, bit);
+    if (class_index != SJ_CLASS_ZERO)
+        sj_bin_pay(policy, heap, bin->word, bit, start);
     return class_index != SJ_CLASS_ZERO ? sj__hand_out(policy, heap, start, zero, NULL) : start;
 }
 

@@ -165,8 +165,8 @@ void sj__heap_unlink(struct sj_heap *heap, struct sj_slab *slab);
 /* Has the heap's bins hand out nothing. For a heap that is new. */
 void sj__heap_start_bins(struct sj_heap *heap);
 
-/* Scrubs a slot that is about to be handed out although it owes: delay=lifo gives it no other time. */
-void sj__heap_pay_slot(struct sj_heap *heap, struct sj_bin *bin, struct sj_word *word, uint64_t bit);
+/* Scrubs the slot at `start`, which is about to be handed out although it owes: delay=lifo gives it no other time. */
+void sj__heap_pay_slot(struct sj_heap *heap, const char *start);
 
 /* True if a slot of this size is scrubbed when it is freed. scrub=auto does so at least for what is scrubbed inline. */
 SJ_ALWAYS_INLINE bool sj_scrubs_at_free(const struct sj_policy *policy, size_t slot_bytes)
@@ -201,12 +201,12 @@ SJ_ALWAYS_INLINE bool sj_bin_is_empty(const struct sj_policy *policy, struct sj_
     return sj_word_read(sj_bin_source(policy, bin, bin->word)) == 0;
 }
 
-/* Before a slot is handed out that may owe a scrub all the same. */
-SJ_ALWAYS_INLINE void sj_bin_pay(const struct sj_policy *policy, struct sj_heap *heap, struct sj_bin *bin,
-                                 struct sj_word *word, uint64_t bit)
+/* Before a slot is handed out that may owe a scrub all the same. The bin is no help: a signal handler may have moved it on. */
+SJ_ALWAYS_INLINE void sj_bin_pay(const struct sj_policy *policy, struct sj_heap *heap, const struct sj_word *word,
+                                 uint64_t bit, const char *start)
 {
     if (policy->delay == SJ_DELAY_LIFO && policy->scrub != SJ_SCRUB_OFF && sj_unlikely((word->dirty & bit) != 0))
-        sj__heap_pay_slot(heap, bin, word, bit);
+        sj__heap_pay_slot(heap, start);
 }
 
 /* Address of the slot whose bit this is. */

@@ -117,6 +117,14 @@ struct sj_group {
     bool fresh;          /* they were never handed out */
 };
 
+/* The one slot of the slab that `start` lies in. */
+SJ_ALWAYS_INLINE struct sj_group sj_slab_slot_at(const struct sj_slab *slab, const char *start)
+{
+    unsigned slot_index = sj_slot_of(slab->reciprocal, (size_t)(start - slab->base));
+    return (struct sj_group){ .bits = (uint64_t)1 << (slot_index % SJ_WORD_BITS),
+                              .word_index = slot_index / SJ_WORD_BITS };
+}
+
 /* How slots are to be taken. */
 struct sj_take {
     unsigned unit_slots; /* neighbours taken at once for reuse: at most 64, a power of two */

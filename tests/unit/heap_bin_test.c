@@ -199,6 +199,31 @@ static void heap_bin__trim_empties_bins_and_frees_after_it_reach_the_slab(void)
     check_all();
 }
 
+/* As if a signal handler had filled the bin anew between the choice of a slot that owes and its payment. */
+static void heap_bin__slot_is_paid_in_its_own_slab_when_the_bin_has_moved_on(void)
+{
+    enum { BLOCKS = 3000, BYTES = 128 }; /* several slabs of 512 */
+    static unsigned char *blocks[BLOCKS];
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        REQUIRE((blocks[i] = sj_malloc(BYTES)) != NULL);
+        memset(blocks[i], 0xee, BYTES);
+    }
+    struct sj_heap *heap = sj__heap_current;
+    REQUIRE(slab_of(blocks[1]) != bin_of(BYTES)->slab);
+    sj_free(blocks[1]);
+    CHECK((word_of(blocks[1])->dirty & bit_of(blocks[1])) != 0);
+    uint64_t paid_bytes = heap->paid_reuse_bytes;
+    sj__heap_pay_slot(heap, (char *)blocks[1]);
+    CHECK_EQ(heap->paid_reuse_bytes - paid_bytes, BYTES);
+    CHECK((word_of(blocks[1])->dirty & bit_of(blocks[1])) == 0);
+    for (unsigned i = 0; i < BYTES; i++)
+        CHECK(blocks[1][i] == 0 && blocks[0][i] == 0xee && blocks[2][i] == 0xee);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        if (i != 1)
+            sj_free(blocks[i]);
+    check_all();
+}
+
 /* --- Slabs that come and go. --- */
 
 static void heap_bin__full_slab_comes_back_when_an_eighth_is_free(void)
@@ -392,6 +417,7 @@ int main(int argc, char **argv)
     RUN(heap_bin__freed_slot_of_another_word_becomes_available);
     RUN(heap_bin__slab_that_the_bin_has_left_gets_its_slots_back_itself);
     RUN(heap_bin__trim_empties_bins_and_frees_after_it_reach_the_slab);
+    RUN(heap_bin__slot_is_paid_in_its_own_slab_when_the_bin_has_moved_on);
     RUN(heap_bin__full_slab_comes_back_when_an_eighth_is_free);
     RUN(heap_bin__empty_slabs_are_closed_but_for_one);
     RUN(heap_bin__lone_object_does_not_open_and_close_slabs);
