@@ -31,9 +31,9 @@ static uint64_t release_all(uint64_t before_ms)
                               .oldest_ms = SJ_NEVER_MS };
     sj__adopt_fold_ended(&aging);
     sj__adopt_release_aged(&aging);
-    size_t budget_bytes = aging.budget_bytes;
-    uint64_t oldest_ms = sooner(aging.oldest_ms, sj__site_release_aged(before_ms, &aging.budget_bytes));
-    (void)sj_fetch_add_relaxed_u64(&slab_bytes, aging.given_bytes + budget_bytes - aging.budget_bytes);
+    uint64_t oldest_ms = sj__site_release_aged(before_ms, &aging.budget_bytes, &aging.given_bytes);
+    oldest_ms = sooner(aging.oldest_ms, oldest_ms);
+    (void)sj_fetch_add_relaxed_u64(&slab_bytes, aging.given_bytes);
     oldest_ms = sooner(oldest_ms, sj__large_release_aged(before_ms, &aging.budget_bytes));
     return sooner(oldest_ms, sj__run_release_aged(before_ms, &aging.budget_bytes));
 }

@@ -28,6 +28,7 @@ struct pass {
     size_t budget_bytes;
     size_t calls;
     uint64_t oldest_ms;
+    size_t given_bytes;
 };
 
 static struct sj_lock places_lock = SJ_LOCK_INIT(SJ_RANK_LARGE);
@@ -126,13 +127,13 @@ static struct sj_slab *unlink_any(unsigned class_index)
     return slab;
 }
 
-/* The place that has held pages longest, if the pass may give its `bytes` back; else it notes since when that has been. */
-static struct sj_slab *unlink_aged(unsigned class_index, struct pass *pass, size_t bytes)
+/* The place that has held pages longest, if the pass may give more back; else it notes since when that has been. */
+static struct sj_slab *unlink_aged(unsigned class_index, struct pass *pass)
 {
     struct closed *closed = &closed_of[class_index];
     sj__lock(&places_lock);
     struct sj_slab *slab = closed->oldest;
-    if (slab != NULL && slab->idle_ms <= pass->before_ms && bytes <= pass->budget_bytes && pass->calls > 0) {
+    if (slab != NULL && slab->idle_ms <= pass->before_ms && pass->budget_bytes > 0 && pass->calls > 0) {
         unlink_held(closed, slab);
     } else if (slab != NULL) {
         pass->oldest_ms = slab->idle_ms < pass->oldest_ms ? slab->idle_ms : pass->oldest_ms;
@@ -300,14 +301,15 @@ static void release_class(unsigned class_index, struct pass *pass)
 {
     struct sj_slab *slab;
     size_t bytes = (size_t)sj__size_classes[class_index].granules << SJ_GRANULE_SHIFT;
-    while ((slab = unlink_aged(class_index, pass, bytes)) != NULL) {
+    while ((slab = unlink_aged(class_index, pass)) != NULL) {
         pass->calls--;
         if (!empty_place(slab)) { /* as if left just now: others have their turn first */
             hold(slab);
             pass->calls = 0;
             continue;
         }
-        pass->budget_bytes -= bytes;
+        pass->budget_bytes -= bytes < pass->budget_bytes ? bytes : pass->budget_bytes;
+        pass->given_bytes += bytes;
         link_kept(slab);
     }
 }
@@ -318,19 +320,20 @@ static void release_all(struct pass *pass)
         release_class(class_index, pass);
 }
 
-uint64_t sj__site_release_aged(uint64_t before_ms, size_t *budget_bytes)
+uint64_t sj__site_release_aged(uint64_t before_ms, size_t *budget_bytes, size_t *given_bytes)
 {
-    struct pass pass = { before_ms, *budget_bytes, AGED_CALLS, SJ_NEVER_MS };
+    struct pass pass = { before_ms, *budget_bytes, AGED_CALLS, SJ_NEVER_MS, 0 };
     release_all(&pass);
     *budget_bytes = pass.budget_bytes;
+    *given_bytes += pass.given_bytes;
     return pass.oldest_ms;
 }
 
 size_t sj__site_purge(void)
 {
-    struct pass pass = { SJ_NEVER_MS, SIZE_MAX, SIZE_MAX, SJ_NEVER_MS };
+    struct pass pass = { SJ_NEVER_MS, SIZE_MAX, SIZE_MAX, SJ_NEVER_MS, 0 };
     release_all(&pass);
-    return SIZE_MAX - pass.budget_bytes;
+    return pass.given_bytes;
 }
 
 void sj__site_read_counts(struct sj_site_counts *out)

@@ -28,9 +28,10 @@ struct sj_slab *sj__site_get(const struct sj_policy *policy, unsigned class_inde
 /* Takes back what sj__site_get gave, after the slab was closed; slab->content says what its pages hold. */
 void sj__site_put(struct sj_slab *slab);
 
-/* Gives the pages of places kept since before `before_ms` back, at most *budget_bytes, which it lowers. Returns since when the
- * oldest that is left has been kept; SJ_NEVER_MS if none is. */
-uint64_t sj__site_release_aged(uint64_t before_ms, size_t *budget_bytes);
+/* Gives the pages of places kept since before `before_ms` back until *budget_bytes, which it lowers, is spent: the last place
+ * may be larger than what is left. Adds to *given_bytes what it gave. Returns since when the oldest that is left has been kept;
+ * SJ_NEVER_MS if none is. */
+uint64_t sj__site_release_aged(uint64_t before_ms, size_t *budget_bytes, size_t *given_bytes);
 
 /* Gives the pages of all kept places back. Returns the bytes. */
 size_t sj__site_purge(void);

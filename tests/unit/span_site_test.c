@@ -187,14 +187,16 @@ static void span_site__gives_its_pages_back_when_old_and_not_before(void)
     sj__slab_close(slab);
     CHECK_EQ(run_bytes().set_aside, open.set_aside + bytes_of(SMALL));
     CHECK_EQ(run_bytes().taken, open.taken - bytes_of(SMALL));
-    size_t budget = SIZE_MAX;
-    CHECK_EQ(sj__site_release_aged(now_ms - 1, &budget), now_ms);
+    size_t budget = SIZE_MAX, given = 0;
+    CHECK_EQ(sj__site_release_aged(now_ms - 1, &budget, &given), now_ms);
     CHECK_EQ(budget, SIZE_MAX);
-    budget = bytes_of(SMALL) - 1; /* too little */
-    CHECK_EQ(sj__site_release_aged(now_ms, &budget), now_ms);
-    budget = bytes_of(SMALL);
-    CHECK_EQ(sj__site_release_aged(now_ms, &budget), SJ_NEVER_MS);
+    budget = 0;
+    CHECK_EQ(sj__site_release_aged(now_ms, &budget, &given), now_ms);
+    CHECK_EQ(given, 0);
+    budget = 1; /* a place goes whole, or one larger than any pass's budget would stay for ever */
+    CHECK_EQ(sj__site_release_aged(now_ms, &budget, &given), SJ_NEVER_MS);
     CHECK_EQ(budget, 0);
+    CHECK_EQ(given, bytes_of(SMALL));
     CHECK_EQ(run_bytes().set_aside, open.set_aside);
     CHECK_EQ(run_bytes().bare, open.bare + bytes_of(SMALL));
     CHECK(open_slab(&isolated, SMALL) == slab);
@@ -215,10 +217,11 @@ static void span_site__is_held_as_if_young_when_release_is_refused(void)
     sj__slab_close(slab);
     refuse_releases = true;
     now_ms += 5000;
-    size_t budget = SIZE_MAX;
-    CHECK_EQ(sj__site_release_aged(now_ms - 1000, &budget), now_ms);
+    size_t budget = SIZE_MAX, given = 0;
+    CHECK_EQ(sj__site_release_aged(now_ms - 1000, &budget, &given), now_ms);
     CHECK_EQ(budget, SIZE_MAX);
-    CHECK_EQ(sj__site_release_aged(now_ms - 1000, &budget), now_ms);
+    CHECK_EQ(sj__site_release_aged(now_ms - 1000, &budget, &given), now_ms);
+    CHECK_EQ(given, 0);
     use_kernel();
     CHECK_EQ(sj__site_purge(), bytes_of(SMALL));
 }
@@ -509,8 +512,8 @@ static void span_site__of_a_class_is_never_another_s_over_a_random_life(void)
         else
             step_slab(&state, unit_random_below(&state, 2) == 0 ? &isolated : &eighth);
         if (i % 1000 == 0) {
-            size_t budget = (size_t)unit_random_below(&state, 8 << 20);
-            (void)sj__site_release_aged(now_ms - unit_random_below(&state, 3000), &budget);
+            size_t budget = (size_t)unit_random_below(&state, 8 << 20), given = 0;
+            (void)sj__site_release_aged(now_ms - unit_random_below(&state, 3000), &budget, &given);
             CHECK_EQ(run_bytes().taken, base_bytes + bytes_in_use());
         }
         now_ms++;
