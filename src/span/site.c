@@ -225,20 +225,31 @@ static bool take_apart(size_t granules, size_t *first_granule)
     return true;
 }
 
+/* Granules for a place: apart if the policy wants that and it can be had. */
+static bool take_granules(const struct sj_policy *policy, size_t granules, struct sj_slab *slab, bool *apart)
+{
+    enum sj_run_content content = SJ_RUN_EMPTY;
+    *apart = policy->isolate && take_apart(granules, &slab->first_granule);
+    if (!*apart && !sj__run_take(granules, &slab->first_granule, &content))
+        return false;
+    slab->content = (uint8_t)content;
+    return true;
+}
+
 static bool place_new(const struct sj_policy *policy, struct sj_slab *slab)
 {
     size_t granules = granules_of(slab);
-    enum sj_run_content content = SJ_RUN_EMPTY;
-    bool guard = wants_guard(policy, slab->class_index);
-    size_t whole = granules + (guard ? 1 : 0);
-    bool apart = policy->isolate && take_apart(whole, &slab->first_granule);
-    if (!apart && !sj__run_take(whole, &slab->first_granule, &content))
-        return false;
+    bool apart, guard = wants_guard(policy, slab->class_index);
+    if (!take_granules(policy, granules + (guard ? 1 : 0), slab, &apart)) {
+        if (!guard || !take_granules(policy, granules, slab, &apart))
+            return false;
+        (void)sj_fetch_add_relaxed_u64(&guards_refused, 1); /* rather a place without than none */
+        guard = false;
+    }
     (void)sj_fetch_add_relaxed_u64(&not_isolated, policy->isolate && !apart ? 1 : 0);
     slab->base = sj_window_address(slab->first_granule);
-    slab->guarded = guard && make_guard(slab->first_granule + granules, content);
+    slab->guarded = guard && make_guard(slab->first_granule + granules, (enum sj_run_content)slab->content);
     slab->stays = apart || slab->guarded;
-    slab->content = (uint8_t)content;
     if (slab->class_index == SJ_CLASS_ZERO) /* refused: the objects stay distinct, if not unusable */
         (void)sj__pages_guard(slab->base, bytes_of(slab));
     return true;

@@ -392,6 +392,28 @@ static void span_site__goes_without_guard_and_counts_it_when_refused(void)
     use_kernel();
 }
 
+static void span_site__goes_without_guard_when_its_granule_cannot_be_had(void)
+{
+    struct sj_hold hold, limited;
+    start_over();
+    sj__slab_close(open_slab(&common, SMALL)); /* a record that has no place is left */
+    (void)sj__run_purge();
+    struct sj_run_bytes bytes = run_bytes();
+    size_t used_bytes, mapped_bytes;
+    sj__arena_bytes(&used_bytes, &mapped_bytes);
+    sj__release_get(&hold);
+    limited = hold;
+    limited.limit_bytes = bytes.taken + bytes.set_aside + used_bytes + bytes_of(SMALL) + SJ_GRANULE_BYTES / 2;
+    uint64_t refused = counts().guards_refused;
+    sj__release_set(&limited);
+    struct sj_slab *slab = open_slab(&every, SMALL);
+    sj__release_set(&hold);
+    REQUIRE(slab != NULL);
+    CHECK(!slab->guarded);
+    CHECK_EQ(counts().guards_refused, refused + 1);
+    sj__slab_close(slab);
+}
+
 /* --- Giving up. --- */
 
 static void span_site__is_given_up_when_address_space_is_short(void)
@@ -545,6 +567,7 @@ int main(int argc, char **argv)
     RUN(span_site__has_guards_by_protection_when_kernel_has_no_markers);
     RUN(span_site__has_guard_behind_every_eighth_slab_when_asked);
     RUN(span_site__goes_without_guard_and_counts_it_when_refused);
+    RUN(span_site__goes_without_guard_when_its_granule_cannot_be_had);
     RUN(span_site__is_given_up_when_address_space_is_short);
     RUN(span_site__is_made_of_common_granules_and_counted_when_nothing_else_is_left);
     return unit_end();
