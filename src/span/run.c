@@ -607,7 +607,7 @@ static void put_aged_locked(struct run *run, bool released)
     }
 }
 
-uint64_t sj__run_release_aged(uint64_t before_ms, size_t *budget_bytes)
+static uint64_t release(uint64_t before_ms, size_t *budget_bytes, bool by_age)
 {
     struct run run;
     bool refused = false;
@@ -622,12 +622,22 @@ uint64_t sj__run_release_aged(uint64_t before_ms, size_t *budget_bytes)
         if (refused)
             break;
         bytes_of.released += bytes;
-        bytes_of.books.aged_bytes += bytes;
-        bytes_of.books.aged_calls++;
+        bytes_of.books.aged_bytes += by_age ? bytes : 0;
+        bytes_of.books.aged_calls += by_age;
     }
     uint64_t oldest_ms = oldest != NULL ? oldest->freed_ms : SJ_NEVER_MS;
     sj__unlock(&runs_lock);
     return oldest_ms;
+}
+
+uint64_t sj__run_release_aged(uint64_t before_ms, size_t *budget_bytes)
+{
+    return release(before_ms, budget_bytes, true);
+}
+
+void sj__run_release_oldest(size_t bytes)
+{
+    (void)release(SJ_NEVER_MS, &bytes, false);
 }
 
 bool sj__run_could_take(size_t bytes)

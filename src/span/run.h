@@ -86,6 +86,9 @@ size_t sj__run_purge(void);
  * since when the oldest that is left has been free; SJ_NEVER_MS if none is. */
 uint64_t sj__run_release_aged(uint64_t before_ms, size_t *budget_bytes);
 
+/* Gives `bytes` back, or what there is, oldest first and whatever its age: not the clock's work, so not in its books. */
+void sj__run_release_oldest(size_t bytes);
+
 /* Metadata: as sj__arena_alloc. Under a limit on address space the window's free runs may be all that can make room for the
  * arena; then they are unmapped. Not to be called under the lock of the runs. */
 void *sj__run_record(size_t bytes);

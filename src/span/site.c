@@ -218,10 +218,9 @@ static bool make_guard(size_t granule, enum sj_run_content content)
  * first: others reuse what this class does not. Once a place, so it costs a fault a page of all there ever are. */
 static bool take_apart(size_t granules, size_t *first_granule)
 {
-    size_t bytes = granules << SJ_GRANULE_SHIFT;
     if (!sj__run_take_untouched(granules, first_granule))
         return false;
-    (void)sj__run_release_aged(SJ_NEVER_MS, &bytes);
+    sj__run_release_oldest(granules << SJ_GRANULE_SHIFT);
     return true;
 }
 

@@ -155,6 +155,9 @@ static void span_site__takes_no_more_memory_for_being_made_anew(void)
     CHECK(slab->first_granule < first || slab->first_granule >= first + 8);
     struct sj_run_bytes after = run_bytes();
     CHECK_EQ(sj_run_held_bytes(&before) - sj_run_held_bytes(&after), bytes_of(SMALL));
+    CHECK_EQ(after.released - before.released, bytes_of(SMALL));
+    CHECK_EQ(after.books.aged_bytes, before.books.aged_bytes); /* no age has come */
+    CHECK_EQ(after.books.aged_calls, before.books.aged_calls);
     sj__slab_close(slab);
     CHECK(open_slab(&isolated, SMALL) == slab);
     before = run_bytes();
