@@ -447,22 +447,27 @@ static void span_site__is_given_up_when_address_space_is_short(void)
 
 static void span_site__is_made_of_common_granules_and_counted_when_nothing_else_is_left(void)
 {
-    enum { SLABS_MAX = 20000 };
-    static struct sj_slab *slabs[SLABS_MAX];
-    unsigned count = 0;
+    enum { SLABS = 64, UNTOUCHED_MAX = 20000 };
+    static struct sj_slab *slabs[SLABS];
+    static size_t untouched[UNTOUCHED_MAX];
+    unsigned count, taken = 0;
     start_over();
-    for (; count < 64; count++) /* their records and granules are there then */
+    for (count = 0; count < SLABS; count++) /* their records and granules are there then */
         REQUIRE((slabs[count] = open_slab(&common, SMALL)) != NULL);
     while (count > 0)
         sj__slab_close(slabs[--count]);
     refuse_maps = true;
+    while (taken < UNTOUCHED_MAX && sj__run_take_untouched(1, &untouched[taken]))
+        taken++;
+    CHECK(taken < UNTOUCHED_MAX);
     uint64_t before = counts().not_isolated;
-    while (count < SLABS_MAX && (slabs[count] = open_slab(&isolated, SMALL)) != NULL)
-        count++;
-    CHECK(count >= 64 && count < SLABS_MAX);
-    CHECK(counts().not_isolated > before);
+    for (; count < SLABS; count++)
+        REQUIRE((slabs[count] = open_slab(&isolated, SMALL)) != NULL);
+    CHECK_EQ(counts().not_isolated, before + SLABS);
     while (count > 0)
         sj__slab_close(slabs[--count]);
+    while (taken > 0)
+        sj__run_give(untouched[--taken], 1, SJ_RUN_EMPTY);
     use_kernel();
 }
 
