@@ -170,9 +170,14 @@ memory_over_time()
 {
     local long
     $cc -O1 hold.c -o hold && long=$(turns_for 100 ./hold) || return
-    status '[0123]' cost --pairs 12 --arm 'late=;EARLY=0' --arm 'early=;EARLY=1' -- sh -c "./hold $long; true"
+    status '[0123]' cost --pairs 12 --out held --arm 'late=;EARLY=0' --arm 'early=;EARLY=1' -- sh -c "./hold $long; true"
     said '^sh \| mean-rss \| .* \| SMALLER'
     said '^sh \| rss \| .* \| SAME'
+    # In most runs of each: at three quarters the one has given back what the other still holds.
+    awk -F'"rss_over_time_kib":\\[' '/"type":"row"/ { early = $1 ~ /"arm":"early"/; sub(/].*/, "", $2); n = split($2, kib, ",")
+            if (n > 64) print n " values"
+            right += n >= 4 && early == (kib[int(n * 3 / 4)] < 65536); runs++ }
+        END { if (2 * right <= runs) print right + 0 " of " runs + 0 " curves are right" }' held/rows.jsonl
 }
 check memory_is_seen_over_time memory_over_time
 

@@ -73,9 +73,23 @@ shown_again()
     alone again.html
 }
 
+# The page has a curve if a run was long enough for one; that both kinds of run are drawn right is in unit/lab_page_test.c.
+memory_over_time()
+{
+    local in_rows on_page
+    in_rows=$(grep -c '"arm":"level2","warm_up":false.*"rss_over_time_kib"' out/rows.jsonl)
+    on_page=$(grep -c '<polyline class="curve' out/report.html)
+    [ $((in_rows > 0)) = $((on_page > 0)) ] || echo "$in_rows runs have a curve, the page $on_page"
+    sed 's/,"rss_over_time_s":[^]]*]//' out/rows.jsonl >earlier.jsonl
+    "$build/scrubjay" cost show earlier.jsonl --html earlier.html >/dev/null 2>log
+    alone earlier.html
+    says_not "$(cat earlier.html)" '<polyline'
+}
+
 command -v python3 >/dev/null || { echo "there is no python3"; exit 77; }
 check the_page_of_a_made_up_session_stands_alone the_made_up_session
 check a_session_writes_its_page measure
 check the_page_with_hostile_names_stands_alone a_session_with_hostile_names
 check show_writes_the_same_page_again shown_again
+check memory_is_drawn_over_time_if_it_is_there memory_over_time
 finish

@@ -15,7 +15,7 @@
 #include "page/protection.h"
 #include "page/scale.h"
 
-enum { BLOCKS = 12, ARMS = 5 };
+enum { BLOCKS = 12, ARMS = 5, CURVE_VALUES = 8 };
 
 static const char hostile[] = "<script>alert(\"1\")</script>&'\x01\xff";
 
@@ -36,6 +36,15 @@ static void set_arm(size_t index, const char *name, const char *library, const c
         arm->variables[arm->variable_count++] = bench_format("%s", variable);
 }
 
+/* Memory rises in steps to its peak. */
+static void add_curve(struct bench_run *run)
+{
+    run->rss_kib = (struct lab_series){ .span = run->wall_seconds, .count = CURVE_VALUES };
+    for (size_t i = 0; i < CURVE_VALUES; i++)
+        run->rss_kib.values[i] = run->peak_rss_kib * (double)(i + 1) / CURVE_VALUES;
+    run->mean_rss_kib = lab_mean(run->rss_kib.values, CURVE_VALUES);
+}
+
 /* Arm k takes k * 2 % more time than the baseline and k MiB more; a little noise, the same each time. */
 static void add_rows(void)
 {
@@ -50,6 +59,7 @@ static void add_rows(void)
             row->half = position >= ARMS;
             row->run.cpu_seconds = row->run.wall_seconds = exp(more + noise);
             row->run.peak_rss_kib = 1024 * (double)(10 + (arm == ARMS - 1 ? 0 : arm));
+            add_curve(&row->run);
         }
     }
 }
@@ -206,14 +216,60 @@ static void page_page__shows_every_arm_and_every_run(void)
 {
     char *page = write_page();
     size_t heads = ARMS - 2;
-    /* Two ladders, a strip an arm, the memory. */
-    CHECK(count_of(page, "<svg") == 2 + heads + 1);
-    CHECK(count_of(page, "</svg>") == 2 + heads + 1);
+    /* Two ladders, a strip and a curve an arm, the memory. */
+    CHECK(count_of(page, "<svg") == 2 + 2 * heads + 1);
+    CHECK(count_of(page, "</svg>") == 2 + 2 * heads + 1);
     CHECK(count_of(page, "<circle") == 2 * heads);
     /* A strip has the pairs of its arm and of the null control; the memory each run but the null control's. */
     CHECK(count_of(page, "h0") == heads * 2 * (2 * BLOCKS) + (ARMS - 1) * 2 * BLOCKS);
     CHECK(strstr(page, "level 2<tspan") > strstr(page, "level 1<tspan")); /* though it was given first */
     CHECK(strstr(page, "--seed 42") != NULL);
+    free(page);
+}
+
+/* Rises to the right, within the picture; returns the height it rises to, of which 0 is the top. */
+static double check_curve(const char *at)
+{
+    double x = 0;
+    double y = 0;
+    double top = 1000;
+    double right = 0;
+    size_t points = 0;
+    at = strstr(at, "points=\"") + strlen("points=\"");
+    for (int used = 0; sscanf(at, "%lf,%lf %n", &x, &y, &used) == 2; at += used) {
+        CHECK(x > right && y <= top && x <= 440 && y >= 0);
+        right = x;
+        top = y;
+        points++;
+    }
+    CHECK(*at == '"');
+    CHECK_EQ(points, CURVE_VALUES + 2); /* with the ends */
+    return top;
+}
+
+static void page_page__draws_memory_over_time_with_the_baseline_behind(void)
+{
+    char *page = write_page();
+    const char *at = page;
+    size_t curves = 0;
+    double base_top = 0;
+    for (; (at = strstr(at, "<polyline")) != NULL; at++, curves++) {
+        bool is_base = strncmp(at, "<polyline class=\"curve nil\"", strlen("<polyline class=\"curve nil\"")) == 0;
+        double top = check_curve(at);
+        CHECK(is_base == (curves % 2 == 0));
+        if (is_base)
+            base_top = top;
+        else
+            CHECK(top < base_top); /* every arm takes more */
+    }
+    CHECK_EQ(curves, 2 * (ARMS - 2));
+    free(page);
+    for (size_t i = 0; i < result.row_count; i++)
+        result.rows[i].run.rss_kib.count = 0; /* as rows of earlier versions are */
+    page = write_page();
+    CHECK(strstr(page, "<polyline") == NULL && strstr(page, "over time") == NULL);
+    for (size_t i = 0; i < result.row_count; i++)
+        result.rows[i].run.rss_kib.count = CURVE_VALUES;
     free(page);
 }
 
@@ -263,6 +319,7 @@ int main(int argc, char **argv)
     RUN(page_protection__is_read_from_the_options);
     RUN(page_page__escapes_hostile_names);
     RUN(page_page__shows_every_arm_and_every_run);
+    RUN(page_page__draws_memory_over_time_with_the_baseline_behind);
     RUN(page_page__names_the_fault_of_an_arm_and_no_times);
     RUN(page_page__says_nothing_was_measured_when_refused);
     return unit_end();

@@ -89,3 +89,9 @@ const char *bench_json_word(const struct json_t *object, const char *name, size_
     const char *text = json_string_value(bench_json_item(object, name, index));
     return text != NULL ? text : "";
 }
+
+double bench_json_element(const struct json_t *object, const char *name, size_t index, double missing)
+{
+    const struct json_t *item = bench_json_item(object, name, index);
+    return json_is_number(item) ? json_number_value(item) : missing;
+}

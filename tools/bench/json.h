@@ -57,4 +57,7 @@ const struct json_t *bench_json_item(const struct json_t *object, const char *na
 /* An element of an array of strings; "" if it is no string. */
 const char *bench_json_word(const struct json_t *object, const char *name, size_t index);
 
+/* An element of an array of numbers, or what is given if it is none. */
+double bench_json_element(const struct json_t *object, const char *name, size_t index, double missing);
+
 #endif

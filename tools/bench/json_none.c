@@ -94,3 +94,12 @@ const char *bench_json_word(const struct json_t *object, const char *name, size_
     (void)index;
     abort();
 }
+
+double bench_json_element(const struct json_t *object, const char *name, size_t index, double missing)
+{
+    (void)object;
+    (void)name;
+    (void)index;
+    (void)missing;
+    abort();
+}

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -22,6 +23,7 @@
 #include "bench/serve.h"
 #include "bench/session.h"
 #include "bench/text.h"
+#include "lab/stats.h"
 
 enum { LAUNCH_REPORT_FD = 3, LAUNCH_FIXED_WORDS = 3 };
 
@@ -174,7 +176,8 @@ void bench_launch_run(const struct bench_launch *launch, struct bench_run *run)
     bench_sampler_begin(&sampler, pid);
     double client_seconds = launch->client != NULL ? bench_serve(launch, pid, run) : -1;
     run->timed_out = launch_wait(report[0], launch->limit_seconds);
-    run->mean_rss_kib = bench_sampler_end(&sampler);
+    bench_sampler_end(&sampler, &run->rss_kib);
+    run->mean_rss_kib = run->rss_kib.count > 0 ? round(lab_mean(run->rss_kib.values, run->rss_kib.count)) : 0;
     struct bench_launcher_record record = { 0 };
     ssize_t length = run->timed_out ? 0 : read(report[0], &record, sizeof record);
     close(report[0]);

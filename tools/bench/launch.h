@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "bench/proof.h"
+#include "lab/series.h"
 
 struct bench_launch {
     const char *launcher; /* path */
@@ -48,7 +49,8 @@ struct bench_run {
     double system_seconds;
     double cpu_seconds; /* user + system */
     double peak_rss_kib;
-    double mean_rss_kib; /* over the time of the run, by samples; 0 if it was too short */
+    double mean_rss_kib;       /* over the time of the run, by samples; 0 if it was too short */
+    struct lab_series rss_kib; /* over time in seconds, which mean_rss_kib is the mean of */
     uint64_t minor_faults;
     uint64_t major_faults;
     uint64_t voluntary_switches;

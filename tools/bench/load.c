@@ -141,6 +141,23 @@ static uint64_t load_hash(const struct json_t *line, const char *name)
     return strtoull(bench_json_text(line, name, "0"), NULL, 16);
 }
 
+/* Rows of earlier versions have none; a curve that no run can have had is left out. */
+static void load_memory(struct lab_series *kib, const struct json_t *line)
+{
+    static const char name[] = "rss_over_time_kib";
+    size_t count = bench_json_count(line, name);
+    double seconds = bench_json_number(line, "rss_over_time_s", 0);
+    if (!(seconds > 0 && seconds <= LOAD_INTEGER_MAX) || count > LAB_SERIES_MAX)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        kib->values[i] = bench_json_element(line, name, i, -1);
+        if (!(kib->values[i] >= 0 && kib->values[i] <= LOAD_INTEGER_MAX))
+            return;
+    }
+    kib->span = seconds;
+    kib->count = count;
+}
+
 /* Only the outcome of the run matters from here on; what ended otherwise is in a fault. */
 static void load_run(struct bench_run *run, const struct json_t *line)
 {
@@ -150,6 +167,7 @@ static void load_run(struct bench_run *run, const struct json_t *line)
     run->system_seconds = bench_json_number(line, "sys_s", 0);
     run->peak_rss_kib = bench_json_number(line, "peak_rss_kib", 0);
     run->mean_rss_kib = bench_json_number(line, "mean_rss_kib", 0);
+    load_memory(&run->rss_kib, line);
     run->minor_faults = load_size(line, "minor_faults");
     run->major_faults = load_size(line, "major_faults");
     run->voluntary_switches = load_size(line, "voluntary_switches");

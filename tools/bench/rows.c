@@ -148,6 +148,17 @@ static void rows_write_proof(FILE *out, const struct bench_proof *proof)
     fputc('}', out);
 }
 
+/* Nothing if the run was too short to see. */
+static void rows_write_memory(FILE *out, const struct lab_series *kib)
+{
+    if (kib->count == 0)
+        return;
+    fprintf(out, ",\"rss_over_time_s\":%.6f,\"rss_over_time_kib\":[", kib->span);
+    for (size_t i = 0; i < kib->count; i++)
+        fprintf(out, "%s%.0f", i > 0 ? "," : "", kib->values[i]);
+    fputc(']', out);
+}
+
 static void rows_write_json(FILE *out, const char *workload, const char *arm, const struct bench_row *row,
                             const char *ending)
 {
@@ -176,6 +187,7 @@ static void rows_write_json(FILE *out, const char *workload, const char *arm, co
             run->wait_status, (unsigned long long)run->output.hash, (unsigned long long)run->output.bytes,
             (unsigned long long)run->errors.hash, (unsigned long long)run->errors.bytes, row->pressure_percent,
             row->others_seconds, row->stolen_seconds);
+    rows_write_memory(out, &run->rss_kib);
     rows_write_proof(out, &run->proof);
     fputs("}\n", out);
 }

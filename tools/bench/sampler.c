@@ -10,8 +10,10 @@
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -19,7 +21,7 @@
 #include "bench/session.h"
 #include "bench/text.h"
 
-enum { SAMPLER_DEPTH_MAX = 8, SAMPLER_NAME_BYTES = 64 };
+enum { SAMPLER_DEPTH_MAX = 8, SAMPLER_NAME_BYTES = 64, SAMPLER_ROOM = 128 };
 
 static const double SAMPLER_GAP_LEAST_SECONDS = 0.004;
 static const double SAMPLER_GAP_SHARE = 0.01; /* of the time so far */
@@ -53,26 +55,28 @@ static double sampler_descendants_kib(pid_t process, unsigned depth) /* NOLINT(m
     return kib;
 }
 
+static void sampler_keep(struct bench_sampler *sampler, double now, double kib)
+{
+    if (sampler->count == sampler->room) {
+        sampler->room = sampler->room > 0 ? 2 * sampler->room : SAMPLER_ROOM;
+        sampler->samples = realloc(sampler->samples, sampler->room * sizeof *sampler->samples);
+        if (sampler->samples == NULL)
+            abort();
+    }
+    sampler->samples[sampler->count++] = (struct lab_point){ now, kib };
+}
+
 static void *sampler_run(void *argument)
 {
     struct bench_sampler *sampler = argument;
     struct pollfd stop = { .fd = sampler->stop, .events = POLLIN };
-    double began = 0;
-    double before = 0;
-    double before_kib = 0;
     do {
         double now = bench_now_seconds();
         double kib = sampler_descendants_kib(sampler->launcher, 0);
-        if (kib > 0 && before > 0) {
-            sampler->kib_seconds += (kib + before_kib) / 2 * (now - before);
-            sampler->seconds = now - began;
-        }
-        if (kib > 0) {
-            began = before > 0 ? began : now;
-            before = now;
-            before_kib = kib;
-        }
-        double gap = fmax(SAMPLER_GAP_LEAST_SECONDS, SAMPLER_GAP_SHARE * (now - (before > 0 ? began : now)));
+        if (kib > 0)
+            sampler_keep(sampler, now, kib);
+        double seconds = sampler->count > 0 ? now - sampler->samples[0].at : 0;
+        double gap = fmax(SAMPLER_GAP_LEAST_SECONDS, SAMPLER_GAP_SHARE * seconds);
         int ready = poll(&stop, 1, (int)lround(1e3 * gap));
         if (ready != 0 && !(ready < 0 && errno == EINTR))
             return NULL;
@@ -92,12 +96,16 @@ void bench_sampler_begin(struct bench_sampler *sampler, pid_t launcher)
         bench_die("no thread to look at memory: %s", strerror(error));
 }
 
-double bench_sampler_end(struct bench_sampler *sampler)
+void bench_sampler_end(struct bench_sampler *sampler, struct lab_series *kib)
 {
     const uint64_t one = 1;
     if (write(sampler->stop, &one, sizeof one) != (ssize_t)sizeof one)
         bench_die("eventfd: %s", strerror(errno));
     (void)pthread_join(sampler->thread, NULL);
     close(sampler->stop);
-    return sampler->seconds > 0 ? sampler->kib_seconds / sampler->seconds : 0;
+    lab_series_make(kib, sampler->samples, sampler->count);
+    kib->span = round(1e6 * kib->span) / 1e6;
+    for (size_t i = 0; i < kib->count; i++)
+        kib->values[i] = round(kib->values[i]);
+    free(sampler->samples);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What: the ladder and the memory picture; see charts.h. The strips are in strips.c.
+ * What: the ladder and the memory picture; see charts.h. The strips are in strips.c, memory over time in curves.c.
  *
  * Why this way: see charts.h.
  */

@@ -47,4 +47,17 @@ struct lab_interval page_chart_strip_range(const struct page_view *view, const s
 /* The peak memory of every run of every arm. */
 void page_chart_memory(FILE *out, const struct page_view *view, const struct bench_result *result);
 
+/* The longest run and the most memory of the curves of a workload; 0 seconds if there are none. */
+struct page_extent {
+    double seconds;
+    double mib;
+};
+
+struct page_extent page_chart_curve_extent(const struct page_view *view, const struct bench_result *result);
+
+/* The resident memory of an arm over the time of one run, of those of the arm the one in the middle by its mean; the
+ * baseline's in grey. Nothing if no run of the arm was long enough. */
+void page_chart_curve(FILE *out, const struct page_view *view, const struct bench_result *result, size_t head,
+                      struct page_extent extent);
+
 #endif

@@ -133,6 +133,23 @@ static void page_ladder_of_all(FILE *out, const struct page_view *view, enum ben
         free(details[i]);
 }
 
+static void page_curves(FILE *out, const struct page_view *view, const struct bench_result *result)
+{
+    struct page_extent extent = page_chart_curve_extent(view, result);
+    if (extent.seconds <= 0)
+        return;
+    fputs("<h3>Memory over time</h3>\n<p class=\"note\">", out);
+    page_print(
+        out,
+        "Resident memory during one run of each arm, the one in the middle by its mean, with %s in grey. The number "
+        "is the effect on the mean over time, of all runs.",
+        view->arms[view->base].name);
+    fputs("</p>\n<div class=\"pictures\">\n", out);
+    for (size_t i = 0; i < view->order_count; i++)
+        page_chart_curve(out, view, result, view->order[i], extent);
+    fputs("</div>\n", out);
+}
+
 static void page_workload(FILE *out, const struct page_view *view, size_t index)
 {
     const struct bench_result *result = &view->claims->results[index];
@@ -161,6 +178,7 @@ static void page_workload(FILE *out, const struct page_view *view, size_t index)
     fputs("</div>\n<h3>Memory</h3>\n<div class=\"pictures\">\n", out);
     page_chart_memory(out, view, result);
     fputs("</div>\n", out);
+    page_curves(out, view, result);
     page_table_prices(out, view, result);
     fputs("</section>\n", out);
 }

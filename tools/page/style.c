@@ -46,6 +46,7 @@ const char page_style[] =
     "svg .pair.nil{opacity:.6}svg .pair.flagged{stroke-width:3.4}svg .pair.edge{stroke-linecap:square}\n"
     "svg .rail{stroke:var(--line);stroke-width:3}svg .runs{fill:none;stroke:var(--flat);stroke-width:5;"
     "stroke-linecap:round;opacity:.3}svg .median{stroke:var(--ink);stroke-width:2}\n"
+    "svg .curve{fill:none;stroke:var(--tone);stroke-width:2;stroke-linejoin:round}\n"
     ".scroll{overflow-x:auto;margin:.75rem 0}\n"
     "table{border-collapse:collapse;font-size:.8125rem;line-height:1.35}\n"
     "th,td{text-align:left;padding:.3rem 1rem .3rem 0;vertical-align:top;border-bottom:1px solid var(--line)}\n"

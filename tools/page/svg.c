@@ -61,3 +61,18 @@ void page_svg_dots_end(FILE *out)
 {
     fputs("\"/>\n", out);
 }
+
+void page_svg_curve_begin(FILE *out, const char *class)
+{
+    fprintf(out, "<polyline class=\"%s\" points=\"", class);
+}
+
+void page_svg_curve_add(FILE *out, double x, double y)
+{
+    fprintf(out, "%.1f,%.1f ", x, y);
+}
+
+void page_svg_curve_end(FILE *out)
+{
+    fputs("\"/>\n", out);
+}

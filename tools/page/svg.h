@@ -31,4 +31,9 @@ void page_svg_dots_begin(FILE *out, const char *class);
 void page_svg_dots_add(FILE *out, double x, double y);
 void page_svg_dots_end(FILE *out);
 
+/* A line through points: begin, then each, then end. */
+void page_svg_curve_begin(FILE *out, const char *class);
+void page_svg_curve_add(FILE *out, double x, double y);
+void page_svg_curve_end(FILE *out);
+
 #endif
