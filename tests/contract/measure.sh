@@ -287,6 +287,35 @@ resumed()
 }
 check a_session_is_cut_short_and_gone_on_with resumed
 
+# Killed in the middle of a write, wherever that is: what is there of the last line is dropped, and the block is run again. Six
+# rows are a block; the last one is left with two and a part of the third.
+killed()
+{
+    local third bytes less
+    status '[012]' cost --pairs 12 --out done --arm 'a=' --arm 'b=' -- ./task
+    third=$(grep -n '"warm_up":false,"block":5' done/rows.jsonl | sed -n '3s/:.*//p')
+    head -n "$third" done/rows.jsonl >three.jsonl
+    bytes=$(tail -n 1 three.jsonl | wc -c)
+    for less in 1 2 $((bytes / 2)) $((bytes - 1)) "$bytes"; do
+        rm -rf killed
+        cp -r done killed
+        head -c -"$less" three.jsonl >killed/rows.jsonl
+        head -c -$((less % 100 + 1)) done/rows.csv >killed/rows.csv
+        [ "$less" != 2 ] || : >killed/rows.csv # killed before its first line
+        status '[012]' cost --resume killed
+        says "$(cat progress)" 'task: 5 of 6 blocks are there'
+        [ "$less" = "$bytes" ] || says "$(cat progress)" 'killed/rows.jsonl: the last line was cut off'
+        [ "$less" != "$bytes" ] || says_not "$(cat progress)" 'rows.jsonl: the last line'
+        [ "$less" = 2 ] || says "$(cat progress)" 'killed/rows.csv: the last line was cut off'
+        grep -v '^{.*}$' killed/rows.jsonl
+        awk 'NR == 1 ? !/^workload,arm,.*,options$/ : !/^task,.*"$/' killed/rows.csv
+        grep '^task' report >measured
+        status '[012]' "$scrubjay" cost show killed
+        grep '^task' report | cmp - measured
+    done
+}
+check a_session_that_was_killed_is_gone_on_with killed
+
 merged()
 {
     status '[012]' cost --pairs 12 --out m1 --arm 'a=' --arm 'b=' -- ./task

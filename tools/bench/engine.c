@@ -102,8 +102,10 @@ void bench_engine_measure(struct bench_outcome *outcome, struct bench_options *o
     outcome->results = calloc(manifest->count, sizeof *outcome->results);
     if (outcome->results == NULL)
         abort();
-    if (options->resume)
+    if (options->resume) {
+        bench_mend_rows(options);
         bench_load_results(outcome, manifest);
+    }
     bench_open_rows(session, &outcome->floor);
     while (outcome->measured < manifest->count && !bench_interrupted())
         outcome->measured += engine_measure_one(outcome, manifest, outcome->measured) ? 1 : 0;

@@ -225,6 +225,26 @@ static void load_counts(struct bench_loaded *loaded, const struct json_t *line)
         counts->calls_of[kind] = load_size(line, bench_call_name(kind));
 }
 
+/* Warm-up stays: it is in no number of a report. */
+static void load_keep_blocks(struct bench_result *result, size_t blocks)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < result->row_count; i++)
+        if (result->rows[i].warm_up || result->rows[i].block < blocks)
+            result->rows[kept++] = result->rows[i];
+    result->row_count = kept;
+    result->blocks = blocks;
+}
+
+/* A block that was cut short was run again, so its first rows do not count. */
+static void load_resumed(struct bench_loaded *loaded, const struct json_t *line)
+{
+    struct bench_result *result = load_result(loaded, load_text(line, "workload"));
+    size_t blocks = load_size(line, "blocks");
+    if (blocks < result->blocks)
+        load_keep_blocks(result, blocks);
+}
+
 static void load_line(struct bench_loaded *loaded, const struct json_t *line)
 {
     const char *type = load_text(line, "type");
@@ -232,6 +252,8 @@ static void load_line(struct bench_loaded *loaded, const struct json_t *line)
         load_plan(loaded, line);
     } else if (strcmp(type, "row") == 0) {
         load_row(loaded, line);
+    } else if (strcmp(type, "resumed") == 0) {
+        load_resumed(loaded, line);
     } else if (strcmp(type, "counts") == 0) {
         load_counts(loaded, line);
     } else if (strcmp(type, "fault") == 0) {
@@ -257,14 +279,8 @@ static void load_drop_partial(const struct bench_arms *arms, struct bench_result
         const struct bench_row *row = &result->rows[i];
         found += !row->warm_up && row->block == last && result->faults[row->arm] == NULL ? 1 : 0;
     }
-    if (found >= expected)
-        return;
-    size_t kept = 0;
-    for (size_t i = 0; i < result->row_count; i++)
-        if (result->rows[i].warm_up || result->rows[i].block != last)
-            result->rows[kept++] = result->rows[i];
-    result->row_count = kept;
-    result->blocks--;
+    if (found < expected)
+        load_keep_blocks(result, last);
 }
 
 static void load_finish(struct bench_loaded *loaded)

@@ -7,10 +7,13 @@
 #include "bench/rows.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bench/exact.h"
 #include "bench/text.h"
@@ -89,6 +92,43 @@ static void rows_write_machine(FILE *out, const struct bench_machine *machine)
     rows_member(out, "instructions", machine->performance_counters);
 }
 
+/* A line that was cut off in its middle is cut away, so that the next begins a line of its own. */
+static void rows_mend(const struct bench_options *options, const char *name)
+{
+    char *path = bench_format("%s/%s", options->out, name);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) != 0)
+        bench_die("%s: %s", path, strerror(errno));
+    off_t end = status.st_size;
+    for (char last = 0; end > 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n';)
+        end--;
+    if (end < status.st_size) {
+        bench_say("%s: the last line was cut off in its middle; it is dropped", path);
+        if (ftruncate(fd, end) != 0)
+            bench_die("%s: %s", path, strerror(errno));
+    }
+    close(fd);
+    free(path);
+}
+
+void bench_mend_rows(const struct bench_options *options)
+{
+    rows_mend(options, "rows.jsonl");
+    rows_mend(options, "rows.csv");
+}
+
+static void rows_write_header(FILE *csv)
+{
+    if (fseek(csv, 0, SEEK_END) != 0 || ftell(csv) > 0)
+        return;
+    fputs("workload,arm,warm_up,block,half,position,flagged,cpu,padding_bytes,started_s,wall_s,cpu_s,user_s,sys_s,"
+          "peak_rss_kib,mean_rss_kib,minor_faults,major_faults,voluntary_switches,involuntary_switches,ending,"
+          "stdout_hash,stderr_hash,pressure_percent,others_s,stolen_s,processes,build_id,options\n",
+          csv);
+    fflush(csv);
+}
+
 void bench_open_rows(struct bench_session *session, const struct bench_run *floor)
 {
     const struct bench_options *options = session->options;
@@ -96,6 +136,7 @@ void bench_open_rows(struct bench_session *session, const struct bench_run *floo
         return;
     session->json = rows_open(options, "rows.jsonl");
     session->csv = rows_open(options, "rows.csv");
+    rows_write_header(session->csv);
     if (options->resume)
         return;
     FILE *out = session->json;
@@ -106,11 +147,16 @@ void bench_open_rows(struct bench_session *session, const struct bench_run *floo
     fprintf(out, ",\"floor_wall_s\":%.6f,\"floor_cpu_s\":%.6f,\"floor_rss_kib\":%.0f}\n", floor->wall_seconds,
             floor->cpu_seconds, floor->peak_rss_kib);
     fflush(out);
-    fputs("workload,arm,warm_up,block,half,position,flagged,cpu,padding_bytes,started_s,wall_s,cpu_s,user_s,sys_s,"
-          "peak_rss_kib,mean_rss_kib,minor_faults,major_faults,voluntary_switches,involuntary_switches,ending,stdout_"
-          "hash,"
-          "stderr_hash,pressure_percent,others_s,stolen_s,processes,build_id,options\n",
-          session->csv);
+}
+
+void bench_write_resumed(const struct bench_session *session, const struct bench_result *result)
+{
+    if (session->json == NULL || !session->options->resume)
+        return;
+    fputs("{\"type\":\"resumed\"", session->json);
+    rows_member(session->json, "workload", result->workload->name);
+    fprintf(session->json, ",\"blocks\":%zu}\n", result->blocks);
+    fflush(session->json);
 }
 
 void bench_write_plan(const struct bench_session *session, const struct bench_result *result)

@@ -14,19 +14,25 @@
 
 #include "bench/session.h"
 
+/* Before a session is gone on with: what was being written when it was killed is dropped, and said. */
+void bench_mend_rows(const struct bench_options *options);
+
 /* Opens the files in options->out, if it is given, and writes what the session knows of itself; a session that is gone on
  * with is appended to. */
 void bench_open_rows(struct bench_session *session, const struct bench_run *floor);
+
+/* If the session is gone on with: how many blocks of the workload count; the rows of others before this line do not. */
+void bench_write_resumed(const struct bench_session *session, const struct bench_result *result);
 
 void bench_write_plan(const struct bench_session *session, const struct bench_result *result);
 
 void bench_write_row(const struct bench_session *session, const struct bench_result *result,
                      const struct bench_row *row);
 
-/* That an arm is out, and why. */
 /* Nothing if nothing was counted. */
 void bench_write_counts(const struct bench_session *session, const struct bench_result *result, size_t arm);
 
+/* That an arm is out, and why. */
 void bench_write_fault(const struct bench_session *session, const struct bench_result *result, size_t arm);
 
 /* That a workload was not measured, and why, if it was not. */

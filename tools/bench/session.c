@@ -509,6 +509,7 @@ void bench_measure(struct bench_session *session, struct bench_workload *workloa
     session->ends_seconds = ends_seconds;
     session->block_seconds = 0;
     result->workload = workload;
+    bench_write_resumed(session, result);
     if (result->refused != NULL || !session_prepare(session, workload, result) ||
         (result->plan.blocks == 0 && !session_begin(session, result, ends_seconds))) {
         bench_write_refusal(session, result);
