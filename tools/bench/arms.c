@@ -12,10 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/latency_record.h"
 #include "bench/text.h"
 #include "elf_file.h"
 
-enum { ARMS_SHARED_MAX = 6 + BENCH_ARM_VARIABLES_MAX + 16 };
+enum { ARMS_SHARED_MAX = 7 + BENCH_ARM_VARIABLES_MAX + 16 };
 
 extern char **environ;
 
@@ -178,6 +179,8 @@ static size_t arms_fill_shared(const struct bench_arms *arms, const struct bench
         environment[at++] = bench_format("%s", *own);
     if (shared->record != NULL)
         environment[at++] = bench_format("SCRUBJAY_RECORD=%s", shared->record);
+    if (shared->shim != NULL)
+        environment[at++] = bench_format(BENCH_LATENCY_VARIABLE "=%s", shared->times);
     return at;
 }
 
@@ -198,7 +201,10 @@ char **bench_arms_environment(const struct bench_arms *arms, size_t arm_index, c
     if (environment == NULL)
         abort();
     size_t at = arms_fill_shared(arms, shared, environment);
-    environment[at++] = bench_format("LD_PRELOAD=%s", arm->preload);
+    if (shared->shim != NULL)
+        environment[at++] = bench_format("LD_PRELOAD=%s:%s", shared->shim, arm->preload);
+    else
+        environment[at++] = bench_format("LD_PRELOAD=%s", arm->preload);
     size_t absent = most - arm->variable_count;
     for (size_t i = 0; i < arm->variable_count; i++)
         environment[at++] = bench_replace(arm->variables[i], "{seed}", seed);

@@ -53,8 +53,10 @@ void bench_arms_prepare(struct bench_arms *arms, size_t base, const char *direct
 
 /* What the arms of a pair share. */
 struct bench_shared {
-    const char *home;       /* not used with keep_all */
-    const char *record;     /* file for the records of the processes */
+    const char *home;   /* not used with keep_all */
+    const char *record; /* file for the records of the processes */
+    const char *shim;   /* library in front of the arm's, and the file for its times; or NULL */
+    const char *times;
     char *const *variables; /* the command's own, up to a NULL; may be NULL */
     size_t padding_bytes;
     uint64_t seed;

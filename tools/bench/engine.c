@@ -95,6 +95,7 @@ void bench_engine_measure(struct bench_outcome *outcome, struct bench_options *o
     struct bench_session *session = &outcome->session;
     char *scratch = bench_make_scratch();
     session->record = bench_format("%s/record", scratch);
+    session->times = bench_format("%s/times", scratch);
     bench_arms_prepare(&options->arms, options->bases[0], scratch);
     bench_measure_floor(session, &outcome->floor);
     outcome->wanted = manifest->count;
@@ -128,6 +129,7 @@ void bench_engine_write_rows(struct bench_outcome *outcome)
                 bench_write_fault(session, result, arm);
         for (size_t arm = 0; arm < session->options->arms.count; arm++)
             bench_write_counts(session, result, arm);
+        bench_write_latency(session, result);
         bench_write_refusal(session, result);
     }
     bench_close_rows(session);

@@ -33,10 +33,14 @@ static const char *load_text(const struct json_t *line, const char *name)
 }
 
 /* Numbers of a file that is not trusted: what an integer can't be is taken as missing. */
+static size_t load_whole(double number)
+{
+    return number > 0 && number <= LOAD_INTEGER_MAX ? (size_t)number : 0;
+}
+
 static size_t load_size(const struct json_t *line, const char *name)
 {
-    double number = bench_json_number(line, name, 0);
-    return number > 0 && number <= LOAD_INTEGER_MAX ? (size_t)number : 0;
+    return load_whole(bench_json_number(line, name, 0));
 }
 
 static int load_int(const struct json_t *line, const char *name, int missing)
@@ -225,6 +229,26 @@ static void load_counts(struct bench_loaded *loaded, const struct json_t *line)
         counts->calls_of[kind] = load_size(line, bench_call_name(kind));
 }
 
+static void load_latency(struct bench_loaded *loaded, const struct json_t *line)
+{
+    struct bench_result *result = load_result(loaded, load_text(line, "workload"));
+    size_t arm = bench_arms_find(&loaded->options.arms, load_text(line, "arm"));
+    if (result->latency == NULL)
+        result->latency = bench_latency_allocate(loaded->options.arms.count);
+    struct bench_latency *latency = &result->latency[arm];
+    *latency = (struct bench_latency){ .runs = load_size(line, "runs"), .clock_ns = load_size(line, "clock_ns") };
+    for (unsigned call = 0; call < BENCH_TIMED_CALLS; call++) {
+        struct lab_histogram *took = &latency->took[call];
+        char *most = bench_format("%s_most_ns", bench_timed_name(call));
+        char *counts = bench_format("%s_counts", bench_timed_name(call));
+        took->most = load_size(line, most);
+        for (size_t i = 0; i < bench_json_count(line, counts) && i < LAB_HISTOGRAM_BUCKETS; i++)
+            took->counts[i] = load_whole(bench_json_element(line, counts, i, 0));
+        free(counts);
+        free(most);
+    }
+}
+
 /* Warm-up stays: it is in no number of a report. */
 static void load_keep_blocks(struct bench_result *result, size_t blocks)
 {
@@ -256,6 +280,8 @@ static void load_line(struct bench_loaded *loaded, const struct json_t *line)
         load_resumed(loaded, line);
     } else if (strcmp(type, "counts") == 0) {
         load_counts(loaded, line);
+    } else if (strcmp(type, "latency") == 0) {
+        load_latency(loaded, line);
     } else if (strcmp(type, "fault") == 0) {
         struct bench_result *result = load_result(loaded, load_text(line, "workload"));
         size_t arm = bench_arms_find(&loaded->options.arms, load_text(line, "arm"));

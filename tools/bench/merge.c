@@ -149,6 +149,11 @@ static void merge_result(struct bench_loaded *loaded, struct bench_result *resul
         *row = more->rows[i];
         row->block += row->warm_up ? 0 : result->blocks;
     }
+    if (result->latency == NULL)
+        result->latency = more->latency;
+    else if (more->latency != NULL)
+        for (size_t arm = 0; arm < loaded->options.arms.count; arm++)
+            bench_latency_add(&result->latency[arm], &more->latency[arm]);
     result->blocks += more->blocks;
     result->plan.blocks = result->blocks;
     for (size_t arm = 0; arm < loaded->options.arms.count; arm++)

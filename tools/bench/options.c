@@ -40,6 +40,7 @@ enum options_key {
     OPTION_LAYOUTS,
     OPTION_CALLS,
     OPTION_INSTRUCTIONS,
+    OPTION_LATENCY,
     OPTION_OUT,
     OPTION_RESUME,
     OPTION_SEED,
@@ -96,6 +97,8 @@ static const struct options_row {
                        "then count system calls by kind and mappings, in two more runs an arm" },
     [OPTION_INSTRUCTIONS] = { "instructions", NULL, OPTIONS_ALL,
                               "then count instructions by callgrind, in one more run an arm, some 50 times slower" },
+    [OPTION_LATENCY] = { "latency", NULL, OPTIONS_ALL,
+                         "then time malloc and free, every 7th call, in four more runs an arm" },
     [OPTION_OUT] = { "out", "DIR", OPTIONS_ALL, "write rows.jsonl, rows.csv, claims.jsonl, report.txt, tables" },
     [OPTION_RESUME] = { "resume", "DIR", OPTIONS_JOB, "go on with a session that was interrupted" },
     [OPTION_SEED] = { "seed", "N", OPTIONS_ALL, "of the order, the padding and {seed}; default random, printed" },
@@ -283,6 +286,7 @@ static bool options_take_number(struct bench_options *options, enum options_key 
     case OPTION_IGNORE_STDERR: options->ignore_errors = true; return true;
     case OPTION_CALLS: options->count_calls = true; return true;
     case OPTION_INSTRUCTIONS: options->count_instructions = true; return true;
+    case OPTION_LATENCY: options->time_calls = true; return true;
     case OPTION_LIST: options->list = true; return true;
     default: return false;
     }
@@ -313,22 +317,23 @@ static char *options_absolute(char *path, bool create)
 }
 
 /* In the folder of this program (as built), or where it is installed. */
-static char *options_find_launcher(const char *own)
+static char *options_find_part(const char *own, const char *name)
 {
-    char *near = bench_format("%s/scrubjay-launcher", own);
-    if (access(near, X_OK) == 0)
+    char *near = bench_format("%s/%s", own, name);
+    if (access(near, R_OK) == 0)
         return near;
     free(near);
-    char *installed = bench_format("%s/" SJ_LIBEXECDIR_FROM_BINDIR "/scrubjay-launcher", own);
-    if (access(installed, X_OK) != 0)
-        bench_die("scrubjay-launcher is neither in %s nor at %s", own, installed);
+    char *installed = bench_format("%s/" SJ_LIBEXECDIR_FROM_BINDIR "/%s", own, name);
+    if (access(installed, R_OK) != 0)
+        bench_die("%s is neither in %s nor at %s", name, own, installed);
     return installed;
 }
 
 static void options_find_folders(struct bench_options *options)
 {
     char *own = bench_own_folder();
-    options->launcher = options_find_launcher(own);
+    options->launcher = options_find_part(own, "scrubjay-launcher");
+    options->shim = options->time_calls ? options_find_part(own, "scrubjay-latency.so") : NULL;
     if (options->bin == NULL)
         options->bin = bench_format("%s/bench", own);
     if (options->which != BENCH_BENCH) {

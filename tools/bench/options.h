@@ -36,6 +36,7 @@ struct bench_options {
     size_t argument_count;
     char *folder;   /* where it was given */
     char *launcher; /* path */
+    char *shim;     /* path of the library that times calls; NULL without --latency */
     struct bench_arms arms;
     size_t bases[BENCH_BASES_MAX];
     size_t base_count;
@@ -68,6 +69,7 @@ struct bench_options {
     bool no_ladder;         /* of the levels only the base level */
     bool count_calls;
     bool count_instructions;
+    bool time_calls;
     bool list;
     bool sequential;
     bool ignore_output; /* stdout is not compared */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "bench/exact.h"
+#include "bench/latency.h"
 #include "bench/text.h"
 
 char *bench_effect_text(double log_estimate, struct lab_interval logs)
@@ -175,6 +176,7 @@ void bench_report_text(FILE *out, const struct bench_session *session, const str
     report_opening(out, session, floor);
     report_table(out, session, claims);
     bench_exact_report(out, session, claims);
+    bench_latency_report(out, session, claims);
     for (size_t b = 0; b < options->base_count; b++) {
         fputs("\n# workload | metric | base | head | effect [interval] | wins | null [interval] | smallest visible "
               "effect "

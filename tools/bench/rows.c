@@ -297,6 +297,36 @@ void bench_write_counts(const struct bench_session *session, const struct bench_
     fflush(out);
 }
 
+/* The counts of the buckets, up to the last that is not 0. */
+static void rows_write_histogram(FILE *out, const char *name, const struct lab_histogram *took)
+{
+    fprintf(out, ",\"%s_most_ns\":%llu,\"%s_counts\":[", name, (unsigned long long)took->most, name);
+    size_t count = LAB_HISTOGRAM_BUCKETS;
+    while (count > 0 && took->counts[count - 1] == 0)
+        count--;
+    for (size_t i = 0; i < count; i++)
+        fprintf(out, "%s%llu", i > 0 ? "," : "", (unsigned long long)took->counts[i]);
+    fputc(']', out);
+}
+
+void bench_write_latency(const struct bench_session *session, const struct bench_result *result)
+{
+    FILE *out = session->json;
+    const struct bench_arms *arms = &session->options->arms;
+    for (size_t arm = 0; out != NULL && result->latency != NULL && arm < arms->null; arm++) {
+        const struct bench_latency *latency = &result->latency[arm];
+        fputs("{\"type\":\"latency\"", out);
+        rows_member(out, "workload", result->workload->name);
+        rows_member(out, "arm", arms->items[arm].name);
+        fprintf(out, ",\"runs\":%llu,\"every\":%d,\"clock_ns\":%llu", (unsigned long long)latency->runs,
+                BENCH_LATENCY_EVERY, (unsigned long long)latency->clock_ns);
+        for (unsigned call = 0; call < BENCH_TIMED_CALLS; call++)
+            rows_write_histogram(out, bench_timed_name(call), &latency->took[call]);
+        fputs("}\n", out);
+        fflush(out);
+    }
+}
+
 void bench_write_fault(const struct bench_session *session, const struct bench_result *result, size_t arm)
 {
     rows_write_reason(session, "fault", result, session->options->arms.items[arm].name, result->faults[arm]);

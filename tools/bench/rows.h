@@ -32,6 +32,9 @@ void bench_write_row(const struct bench_session *session, const struct bench_res
 /* Nothing if nothing was counted. */
 void bench_write_counts(const struct bench_session *session, const struct bench_result *result, size_t arm);
 
+/* Of every arm; nothing if it was not asked for. */
+void bench_write_latency(const struct bench_session *session, const struct bench_result *result);
+
 /* That an arm is out, and why. */
 void bench_write_fault(const struct bench_session *session, const struct bench_result *result, size_t arm);
 

@@ -6,6 +6,7 @@
  */
 #include "bench/session.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,7 +22,13 @@
 #include "lab/rank.h"
 #include "lab/stats.h"
 
-enum { SESSION_WARM_UPS_MAX = 3, SESSION_FLOOR_RUNS = 21, SESSION_BLOCKS_LEAST = 6, SESSION_HEAPS_ALONE = 2 };
+enum {
+    SESSION_WARM_UPS_MAX = 3,
+    SESSION_FLOOR_RUNS = 21,
+    SESSION_BLOCKS_LEAST = 6,
+    SESSION_HEAPS_ALONE = 2,
+    SESSION_TIMED_RUNS = 4
+};
 
 static const double SESSION_SETTLED = 0.05; /* the later half of a warm-up block may differ by this */
 static const double SESSION_EVALUE_ENOUGH = 20;
@@ -148,6 +155,7 @@ struct session_half {
     size_t padding_bytes;
     uint64_t seed;
     bool flagged;
+    bool timed; /* call by call: --latency */
     double pressure_percent;
 };
 
@@ -187,6 +195,8 @@ static struct bench_launch session_launch(const struct bench_session *session, c
     struct bench_shared shared = { .home = options->dir,
                                    .variables = result->workload->variables,
                                    .record = session->record,
+                                   .shim = half->timed ? options->shim : NULL,
+                                   .times = session->times,
                                    .padding_bytes = half->padding_bytes,
                                    .seed = half->seed };
     return (struct bench_launch){ .launcher = options->launcher,
@@ -501,6 +511,35 @@ static void session_count(struct bench_session *session, struct bench_result *re
     }
 }
 
+static void session_time_run(struct bench_session *session, struct bench_result *result, size_t arm, unsigned run)
+{
+    const struct session_half half = { .seed = session->options->seed + run, .timed = true };
+    struct bench_row row = { 0 };
+    if (!bench_proof_reset(session->times))
+        bench_die("%s: %s", session->times, strerror(errno));
+    session_run_one(session, result, arm, &half, &row);
+    char *fault = bench_interrupted() ? bench_format("interrupted") : session_fault(session, result, &row);
+    bench_close_outputs(&row.run);
+    if (fault == NULL)
+        bench_latency_read(session->times, &result->latency[arm]);
+    else
+        bench_say("%s: calls of %s are not timed: %s", result->workload->name, session->options->arms.items[arm].name,
+                  fault);
+    free(fault);
+}
+
+/* --latency: the arms take turns, so that none has a quiet minute for itself. */
+static void session_time_calls(struct bench_session *session, struct bench_result *result)
+{
+    const struct bench_options *options = session->options;
+    result->latency = bench_latency_allocate(options->arms.count);
+    for (unsigned run = 0; run < SESSION_TIMED_RUNS; run++)
+        for (size_t arm = 0; arm < options->arms.null && !bench_interrupted(); arm++)
+            if (result->faults[arm] == NULL)
+                session_time_run(session, result, arm, run);
+    bench_write_latency(session, result);
+}
+
 void bench_measure(struct bench_session *session, struct bench_workload *workload, double budget_seconds,
                    struct bench_result *result)
 {
@@ -529,6 +568,8 @@ void bench_measure(struct bench_session *session, struct bench_workload *workloa
     bench_progress_clear();
     if (result->refused == NULL && (options->count_calls || options->count_instructions))
         session_count(session, result);
+    if (result->refused == NULL && options->time_calls && !bench_interrupted())
+        session_time_calls(session, result);
     bench_write_refusal(session, result);
 }
 

@@ -19,6 +19,7 @@
 #include <stdio.h>
 
 #include "bench/counts.h"
+#include "bench/latency.h"
 #include "bench/launch.h"
 #include "bench/machine.h"
 #include "bench/manifest.h"
@@ -53,6 +54,7 @@ struct bench_result {
     char *refused;                                  /* why nothing was measured; NULL if something was */
     char *faults[BENCH_ARMS_MAX + 1];               /* why this arm is out; NULL if it is not */
     struct bench_counts counts[BENCH_ARMS_MAX + 1]; /* after the blocks, if they are asked for */
+    struct bench_latency *latency;                  /* of each arm; NULL if it is not asked for */
 };
 
 struct bench_session {
@@ -60,11 +62,12 @@ struct bench_session {
     const struct bench_machine *machine;
     struct lab_random random;
     char *record; /* file that the processes of a run write their records to */
+    char *times;  /* and that for --latency */
     double began_seconds;
     double ends_seconds;  /* of the workload at hand, by its share of the budget */
     double block_seconds; /* what a block took in the warm-up; 0 before */
-    size_t least_blocks; /* so many workloads need more blocks for a claim to survive the correction */
-    FILE *json;          /* rows as they come; may be NULL */
+    size_t least_blocks;  /* so many workloads need more blocks for a claim to survive the correction */
+    FILE *json;           /* rows as they come; may be NULL */
     FILE *csv;
 };
 
