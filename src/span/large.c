@@ -232,10 +232,13 @@ uint64_t sj__large_release_aged(uint64_t before_ms, size_t *budget_bytes)
 
 bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, const void *block)
 {
-    /* Pairs with itself in the other thread. If that was so much faster that the record serves another block by now, it
-     * is the other block that is no longer live, but the caller's report ends the process. */
-    if (sj_exchange_acq_rel_u32(&large->live, 0) == 0 || large->start != block)
+    /* Pairs with itself in the other thread. That may have been so much faster that the record serves another block by now. */
+    if (sj_exchange_acq_rel_u32(&large->live, 0) == 0)
         return false;
+    if (large->start != block) { /* the report may be refused, and the other block lives on */
+        sj_store_relaxed_u32(&large->live, 1);
+        return false;
+    }
     sj_store_relaxed_u32(&large->span.kind, SJ_SPAN_FREED);
     sj__place_align_to_pages(large);
     if (large->usable_bytes <= sj_load_relaxed_u64(&sj__release_limits.cache_entry_bytes) && !large->moved &&

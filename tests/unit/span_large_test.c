@@ -529,6 +529,7 @@ static void span_large__late_second_free_leaves_the_records_next_block_alone(voi
     REQUIRE(other != NULL && other != block);
     REQUIRE(record_of(other) == large);
     CHECK(!sj__large_free(scrubbing, large, block));
+    free_block(scrubbing, other); /* alive still */
     free_block(scrubbing, wall);
 }
 
