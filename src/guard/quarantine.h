@@ -22,7 +22,7 @@ enum { SJ_QUARANTINE_PLACES_MAX = 256 };
 struct sj_quarantine {
     uint64_t *entries; /* the places, then the queue; NULL: it has no store yet */
     uint8_t place_mask;
-    uint8_t unused;
+    uint8_t rest; /* refusals: so often no store is asked for */
     uint16_t queue_mask;
     uint16_t next; /* of the queue: the one that leaves next */
     uint16_t unused_too;

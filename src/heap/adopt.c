@@ -201,6 +201,7 @@ const struct sj_policy *sj__heap_settle_locked(struct sj_heap *heap)
     const struct sj_settings *settings = settings_in_force();
     if (sj_unlikely(sj_load_relaxed_u32(&heap->level) != settings->level)) {
         sj__heap_put_back(&settings->policy, heap);
+        sj__detain_resize(&settings->policy, heap);
         sj_store_release_u32(&heap->level, settings->level); /* pairs with sj__adopt_all_are_settled */
         tell_raise();
     }

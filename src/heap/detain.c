@@ -4,21 +4,35 @@
  */
 #include "heap/detain.h"
 
-#include "span/run.h"
+#include "meta/arena.h"
 
-enum { QUARANTINE_BYTES = 16384 }; /* of the smallest */
+enum {
+    QUARANTINE_BYTES = 16384, /* of the smallest */
+    REFUSED_REST = 255        /* frees until a store is asked for again, after there was no memory for one */
+};
+
+/* Lays out what the policy wants. Returns how many entries its store has to have. */
+static size_t lay_out(const struct sj_policy *policy, unsigned class_index, struct sj_quarantine *quarantine)
+{
+    size_t bytes = (size_t)QUARANTINE_BYTES << policy->quarantine;
+    return sj_quarantine_lay_out(quarantine, bytes / sj__size_classes[class_index].slot_bytes);
+}
 
 void sj__detain_prepare(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index)
 {
     struct sj_quarantine *quarantine = &heap->quarantines[class_index];
     if (policy->delay != SJ_DELAY_QUARANTINE || quarantine->entries != NULL)
         return;
-    size_t bytes = (size_t)QUARANTINE_BYTES << policy->quarantine;
-    size_t length = sj_quarantine_lay_out(quarantine, bytes / sj__size_classes[class_index].slot_bytes);
+    if (quarantine->rest > 0) {
+        quarantine->rest--;
+        return;
+    }
+    size_t length = lay_out(policy, class_index, quarantine);
     enum sj_inside outer = sj__heap_inside;
     sj__heap_inside = SJ_INSIDE_SPANS;
-    uint64_t *entries = sj__run_record(length * sizeof(uint64_t)); /* no memory: slots don't rest in there */
+    uint64_t *entries = sj__arena_alloc(length * sizeof(uint64_t)); /* no memory: slots don't rest in there */
     sj__heap_inside = outer;
+    quarantine->rest = entries == NULL ? REFUSED_REST : 0;
     quarantine->entries = entries;
 }
 
@@ -61,5 +75,20 @@ void sj__detain_end(const struct sj_policy *policy, struct sj_heap *heap, unsign
         struct sj_slab *slab = let_out(sj_detain_slab(entry), sj_detain_slot(entry));
         if (slab->until_slow <= 0)
             sj__heap_settle_slab(policy, heap, slab);
+    }
+}
+
+void sj__detain_resize(const struct sj_policy *policy, struct sj_heap *heap)
+{
+    for (unsigned class_index = 0; class_index < SJ_CLASS_COUNT; class_index++) {
+        struct sj_quarantine *quarantine = &heap->quarantines[class_index];
+        struct sj_quarantine wanted = { 0 };
+        if (quarantine->entries == NULL)
+            continue;
+        (void)lay_out(policy, class_index, &wanted);
+        if (wanted.queue_mask == quarantine->queue_mask)
+            continue;
+        sj__detain_end(policy, heap, class_index);
+        *quarantine = (struct sj_quarantine){ 0 }; /* the next free makes it anew; what it had is lost to the arena */
     }
 }

@@ -46,4 +46,7 @@ unsigned sj__detain_count(const struct sj_heap *heap, const struct sj_slab *slab
 /* Lets all of a class out. Under the heap's lock. */
 void sj__detain_end(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index);
 
+/* After a raise: lets all out of quarantines that are to be of another size. Under the heap's lock. */
+void sj__detain_resize(const struct sj_policy *policy, struct sj_heap *heap);
+
 #endif

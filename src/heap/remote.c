@@ -88,12 +88,19 @@ static void scrub_claimed(const struct sj_slab *slab, unsigned word_index, uint6
     }
 }
 
+/* True if what is folded waits in quarantine. Not in the heap of a thread that has ended: no further free would let it out. */
+static bool is_detained(const struct sj_policy *policy, const struct sj_heap *heap, const struct sj_slab *slab)
+{
+    return policy->delay == SJ_DELAY_QUARANTINE && slab->class_index != SJ_CLASS_ZERO &&
+           (heap->thread_id != 0 || heap == sj__adopt_shared_heap());
+}
+
 /* Makes slots available, at once or by way of the quarantine. What that lets out may be another slab's; the caller looks after
  * this one. */
 static void put_by(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab, unsigned word_index,
                    uint64_t freed)
 {
-    if (policy->delay != SJ_DELAY_QUARANTINE || slab->class_index == SJ_CLASS_ZERO) {
+    if (!is_detained(policy, heap, slab)) {
         sj_word_set(&slab->planes[word_index].available, freed);
         slab->until_slow -= (int32_t)sj_count_bits(freed);
         return;

@@ -6,7 +6,7 @@
  *
  * Invariants checked: a slot in quarantine is neither live nor available.
  *
- * Concurrency: none.
+ * Concurrency: one other thread, which has ended before it matters.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -14,8 +14,13 @@
 
 #include "unit/inside.h"
 
+#include "heap/adopt.h"
 #include "heap/detain.h"
+#include "meta/arena.h"
 #include "scrubjay.h"
+#include "span/release.h"
+
+#include <pthread.h>
 
 #define OPTIONS "level=0,delay=quarantine"
 
@@ -93,13 +98,96 @@ static void heap_detain__freed_slot_is_not_handed_out_while_it_waits(void)
     }
 }
 
+static struct sj_quarantine *quarantine_of(struct sj_heap *heap, size_t size_bytes)
+{
+    return &heap->quarantines[sj_class_of(size_bytes)];
+}
+
+/* The test of a process that starts at level 3. */
+static void raise_to_4(void)
+{
+    sj_free(sj_malloc(SLOT_BYTES));
+    size_t before = sj_quarantine_length(quarantine_of(sj__heap_current, SLOT_BYTES));
+    CHECK(before > 0);
+    CHECK_EQ(sj_ctl("level", "4", NULL, 0), 0);
+    sj_free(sj_malloc(SLOT_BYTES));
+    CHECK(sj_quarantine_length(quarantine_of(sj__heap_current, SLOT_BYTES)) > 2 * before);
+}
+
+static void heap_detain__is_enlarged_by_a_raise(void)
+{
+    check_under("level=3");
+}
+
+/* Under short memory a free must not cost a search for more, or take from the free runs what is left. */
+static void heap_detain__asks_seldom_for_a_store_when_memory_is_short(void)
+{
+    enum { SIZE_BYTES = 5000, COUNT = 800, FREED_SHORT = 200 };
+    static void *blocks[COUNT];
+    struct sj_pages_counters before, after;
+    for (unsigned i = 0; i < COUNT; i++)
+        blocks[i] = sj_malloc(SIZE_BYTES);
+    const struct sj_quarantine *quarantine = quarantine_of(sj__heap_current, SIZE_BYTES);
+    REQUIRE(quarantine->entries == NULL);
+    sj__pages_set_source(&refuse_all);
+    while (sj__arena_alloc(SJ_RECORD_BYTES) != NULL)
+        continue;
+    sj__pages_read_counters(&before);
+    for (unsigned i = 0; i < FREED_SHORT; i++) /* every other, so that no slab is closed */
+        sj_free(blocks[2 * i]);
+    sj__pages_read_counters(&after);
+    sj__pages_set_source(NULL);
+    CHECK(quarantine->entries == NULL);
+    CHECK_EQ(after.unmaps, before.unmaps);
+    CHECK(after.refused - before.refused < FREED_SHORT / 10);
+    for (unsigned i = 0; i < COUNT; i++)
+        if (i % 2 != 0 || i / 2 >= FREED_SHORT)
+            sj_free(blocks[i]);
+    CHECK(quarantine->entries != NULL); /* but it is not given up for good */
+}
+
+enum { LEFT_BEHIND = 4000, LEFT_BYTES = 48 };
+
+static void *left_behind[LEFT_BEHIND];
+
+static void *leave_behind(void *heap)
+{
+    for (unsigned i = 0; i < LEFT_BEHIND; i++)
+        left_behind[i] = sj_malloc(LEFT_BYTES);
+    *(struct sj_heap **)heap = sj__heap_current;
+    return NULL;
+}
+
+static void heap_detain__nothing_waits_for_a_thread_that_has_ended(void)
+{
+    pthread_t thread;
+    struct sj_heap *heap = NULL;
+    struct sj_aging aging = { .oldest_ms = SJ_NEVER_MS };
+    REQUIRE(pthread_create(&thread, NULL, leave_behind, &heap) == 0);
+    (void)pthread_join(thread, NULL);
+    for (unsigned i = 0; i < LEFT_BEHIND; i++)
+        sj_free(left_behind[i]);
+    sj__adopt_fold_ended(&aging);
+    const struct sj_quarantine *quarantine = quarantine_of(heap, LEFT_BYTES);
+    for (size_t i = 0; i < sj_quarantine_length(quarantine); i++)
+        CHECK_EQ(quarantine->entries[i], 0);
+    CHECK(heap->lists[sj_class_of(LEFT_BYTES)].slabs <= 1); /* one that is empty may be kept */
+}
+
 int main(int argc, char **argv)
 {
+    if (unit_child_options() != NULL) {
+        raise_to_4();
+        return (int)unit_failed();
+    }
     run_under(OPTIONS, argv);
     unit_begin(argc, argv);
     RUN(heap_detain__entry_stays_for_the_length_of_the_queue_at_least);
     RUN(heap_detain__store_is_bounded);
     RUN(heap_detain__freed_slots_wait_until_a_trim);
     RUN(heap_detain__freed_slot_is_not_handed_out_while_it_waits);
+    RUN(heap_detain__is_enlarged_by_a_raise);
+    RUN(heap_detain__asks_seldom_for_a_store_when_memory_is_short);
+    RUN(heap_detain__nothing_waits_for_a_thread_that_has_ended);
     return unit_end();
 }
