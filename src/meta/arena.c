@@ -13,7 +13,7 @@ enum { ARENA_STEP_BYTES = 1 << 18 };
 
 static struct sj_lock arena_lock = SJ_LOCK_INIT(SJ_RANK_META);
 static struct sj_region arena_region;
-static size_t arena_used_bytes;
+static struct sj_atomic_size arena_used_bytes; /* written under the lock */
 
 bool sj__arena_start(uint64_t random)
 {
@@ -27,14 +27,20 @@ static bool arena_grow(size_t bytes)
            sj__region_grow(&arena_region, sj_round_up(bytes, sj__page_bytes())); /* under a limit: what is needed */
 }
 
+size_t sj__arena_used_bytes(void)
+{
+    return sj_load_relaxed_size(&arena_used_bytes);
+}
+
 void *sj__arena_alloc(size_t bytes)
 {
     bytes = sj_round_up(bytes, SJ_RECORD_BYTES);
     void *record = NULL;
     sj__lock(&arena_lock);
-    if (arena_used_bytes + bytes <= arena_region.mapped_bytes || arena_grow(bytes)) {
-        record = arena_region.base + arena_used_bytes;
-        arena_used_bytes += bytes;
+    size_t used_bytes = sj__arena_used_bytes();
+    if (used_bytes + bytes <= arena_region.mapped_bytes || arena_grow(bytes)) {
+        record = arena_region.base + used_bytes;
+        sj_store_relaxed_size(&arena_used_bytes, used_bytes + bytes);
     }
     sj__unlock(&arena_lock);
     return record;
@@ -43,7 +49,7 @@ void *sj__arena_alloc(size_t bytes)
 void sj__arena_bytes(size_t *used_bytes, size_t *mapped_bytes)
 {
     sj__lock(&arena_lock);
-    *used_bytes = arena_used_bytes;
+    *used_bytes = sj__arena_used_bytes();
     *mapped_bytes = arena_region.mapped_bytes;
     sj__unlock(&arena_lock);
 }

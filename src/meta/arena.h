@@ -22,7 +22,10 @@ bool sj__arena_start(uint64_t random);
 /* A zeroed record of `bytes`, rounded up to whole cache lines; NULL if the kernel refuses. */
 void *sj__arena_alloc(size_t bytes);
 
-/* Bytes handed out and bytes mapped. */
+/* Bytes handed out. Takes no lock. */
+size_t sj__arena_used_bytes(void);
+
+/* The same, and bytes mapped. */
 void sj__arena_bytes(size_t *used_bytes, size_t *mapped_bytes);
 
 void sj__arena_lock_for_fork(void);

@@ -45,6 +45,7 @@ static struct bins bins_of[SJ_RUN_CONTENTS];
 static struct run *record_pool;
 static struct sj_run_bytes bytes_of;
 static struct run *oldest, *newest;
+static struct sj_atomic_size counted_bytes; /* of bytes_of, as limits count; written under the lock, read without it */
 static enum sj_run_content grown_content = SJ_RUN_EMPTY; /* what the window grows by */
 
 /* The bin whose runs have at least the size that `granules` rounds down to. */
@@ -83,6 +84,18 @@ static bool holds_pages(uint32_t content)
 static size_t held_locked(void)
 {
     return sj_run_held_bytes(&bytes_of);
+}
+
+/* What counts under limits, but for records: runs handed out and pages held. */
+static size_t counted_locked(void)
+{
+    return bytes_of.taken + bytes_of.set_aside + held_locked();
+}
+
+static void unlock_runs(void)
+{
+    sj_store_relaxed_size(&counted_bytes, counted_locked());
+    sj__unlock(&runs_lock);
 }
 
 static void age_link(struct run *run, uint64_t now_ms)
@@ -376,15 +389,16 @@ static size_t unmap_locked(void)
     return unmapped_bytes;
 }
 
-/* True if what counts (runs handed out, pages held, records) would be more than a limit with `more_bytes` on top. */
-static bool exceeds_locked(const struct sj_atomic_u64 *limit, size_t more_bytes)
+/* True if that, with records, is more than a limit. */
+static bool exceeds(const struct sj_atomic_u64 *limit, size_t bytes)
 {
     uint64_t limit_bytes = sj_load_relaxed_u64(limit);
-    if (limit_bytes == UINT64_MAX)
-        return false;
-    size_t used_bytes, mapped_bytes;
-    sj__arena_bytes(&used_bytes, &mapped_bytes);
-    return bytes_of.taken + bytes_of.set_aside + held_locked() + used_bytes + more_bytes > limit_bytes;
+    return limit_bytes != UINT64_MAX && bytes + sj__arena_used_bytes() > limit_bytes;
+}
+
+static bool exceeds_locked(const struct sj_atomic_u64 *limit, size_t more_bytes)
+{
+    return exceeds(limit, counted_locked() + more_bytes);
 }
 
 /* True if as many granules can be handed out under the limit. Pages held are given back first if that or the system's
@@ -418,7 +432,7 @@ static void pay(struct taken *taken)
     sj__lock(&runs_lock);
     bytes_of.released += by_kernel ? bytes : 0;
     note_paid(taken->owed_bytes, by_kernel ? &bytes_of.paid_kernel : &bytes_of.paid_reuse);
-    sj__unlock(&runs_lock);
+    unlock_runs();
 }
 
 /* Brings a take to its end: without the lock, which was held for it. */
@@ -443,7 +457,7 @@ bool sj__run_take_to_move(size_t granules, size_t old_granules, size_t *first_gr
                      (grow(granules) && take_any(&taken)) || (purge_locked() > 0 && take_any(&taken)) ||
                      (unmap_locked() > 0 && (take_any(&taken) || (grow(granules) && take_any(&taken)))));
     bytes_of.taken += is_taken ? granules << SJ_GRANULE_SHIFT : 0;
-    sj__unlock(&runs_lock);
+    unlock_runs();
     return hand_over(is_taken, &taken, first_granule, content);
 }
 
@@ -478,7 +492,7 @@ bool sj__run_take_at(size_t first_granule, size_t granules, enum sj_run_content 
         make_allowed(granules) && (take_exactly(first_granule, &taken) ||
                                    (is_at_end(first_granule) && grow(granules) && take_exactly(first_granule, &taken)));
     bytes_of.taken += is_taken ? granules << SJ_GRANULE_SHIFT : 0;
-    sj__unlock(&runs_lock);
+    unlock_runs();
     return hand_over(is_taken, &taken, &first_granule, content);
 }
 
@@ -486,7 +500,7 @@ void sj__run_keep_apart(void)
 {
     sj__lock(&runs_lock);
     grown_content = SJ_RUN_UNTOUCHED;
-    sj__unlock(&runs_lock);
+    unlock_runs();
 }
 
 bool sj__run_take_untouched(size_t granules, size_t *first_granule)
@@ -501,7 +515,7 @@ bool sj__run_take_untouched(size_t granules, size_t *first_granule)
     }
     bool is_taken = run != NULL && take_first(run, &taken);
     bytes_of.taken += is_taken ? granules << SJ_GRANULE_SHIFT : 0;
-    sj__unlock(&runs_lock);
+    unlock_runs();
     *first_granule = taken.first_granule;
     return is_taken;
 }
@@ -533,7 +547,7 @@ bool sj__run_change_use(size_t granules, enum sj_run_use from, enum sj_run_use t
     else if (to == SJ_USE_TAKEN && from == SJ_USE_BARE)
         allowed = make_allowed(granules);
     *bytes_in_use(allowed ? to : from) += bytes;
-    sj__unlock(&runs_lock);
+    unlock_runs();
     return allowed;
 }
 
@@ -548,7 +562,7 @@ static void give(size_t first_granule, size_t granules, enum sj_run_content cont
     bytes_of.taken -= bytes;
     bytes_of.owed += owed_bytes;
     if (holds_pages(content) && !may_hold_locked(bytes)) {
-        sj__unlock(&runs_lock); /* the granules are nobody's meanwhile */
+        unlock_runs(); /* the granules are nobody's meanwhile */
         bool emptied = empty_pages(first_granule, granules, SJ_RUN_EMPTY);
         sj__lock(&runs_lock);
         if (emptied) {
@@ -559,7 +573,7 @@ static void give(size_t first_granule, size_t granules, enum sj_run_content cont
         }
     }
     (void)insert_joined(first_granule, granules, content, false, owed_bytes);
-    sj__unlock(&runs_lock);
+    unlock_runs();
     if (holds_pages(content))
         sj_release_note_held(now_ms);
 }
@@ -594,7 +608,7 @@ static void put_aged_locked(struct run *run, bool released)
 {
     uint32_t content = released ? SJ_RUN_EMPTY : run->content;
     if (content == SJ_RUN_OWING) {
-        sj__unlock(&runs_lock);
+        unlock_runs();
         sj__scrub_bytes(sj_window_address(run->first_granule), run->granules << SJ_GRANULE_SHIFT);
         sj__lock(&runs_lock);
         content = SJ_RUN_ZERO;
@@ -614,7 +628,7 @@ static uint64_t release(uint64_t before_ms, size_t *budget_bytes, bool by_age)
     sj__lock(&runs_lock);
     for (unsigned calls = 0; calls < AGED_CALLS && take_aged_locked(before_ms, *budget_bytes, &run); calls++) {
         size_t bytes = run.granules << SJ_GRANULE_SHIFT;
-        sj__unlock(&runs_lock);
+        unlock_runs();
         refused = !empty_pages(run.first_granule, run.granules, SJ_RUN_EMPTY);
         sj__lock(&runs_lock);
         put_aged_locked(&run, !refused);
@@ -626,7 +640,7 @@ static uint64_t release(uint64_t before_ms, size_t *budget_bytes, bool by_age)
         bytes_of.books.aged_calls += by_age;
     }
     uint64_t oldest_ms = oldest != NULL ? oldest->freed_ms : SJ_NEVER_MS;
-    sj__unlock(&runs_lock);
+    unlock_runs();
     return oldest_ms;
 }
 
@@ -644,25 +658,20 @@ bool sj__run_could_take(size_t bytes)
 {
     sj__lock(&runs_lock);
     bool could = bytes <= bytes_of.window - bytes_of.taken && !exceeds_locked(&sj__release_limits.limit_bytes, bytes);
-    sj__unlock(&runs_lock);
+    unlock_runs();
     return could;
 }
 
 bool sj__run_is_pressed(void)
 {
-    if (sj_load_relaxed_u64(&sj__release_limits.pressure_bytes) == UINT64_MAX)
-        return false;
-    sj__lock(&runs_lock);
-    bool pressed = exceeds_locked(&sj__release_limits.pressure_bytes, 0);
-    sj__unlock(&runs_lock);
-    return pressed;
+    return exceeds(&sj__release_limits.pressure_bytes, sj_load_relaxed_size(&counted_bytes));
 }
 
 size_t sj__run_purge(void)
 {
     sj__lock(&runs_lock);
     size_t given_bytes = purge_locked();
-    sj__unlock(&runs_lock);
+    unlock_runs();
     return given_bytes;
 }
 
@@ -673,7 +682,7 @@ void *sj__run_record(size_t bytes)
         return record;
     sj__lock(&runs_lock);
     bool room = unmap_locked() > 0;
-    sj__unlock(&runs_lock);
+    unlock_runs();
     return room ? sj__arena_alloc(bytes) : NULL;
 }
 
@@ -682,7 +691,7 @@ void sj__run_read_bytes(struct sj_run_bytes *out)
     sj__lock(&runs_lock);
     sj_books_sum(&bytes_of.books, held_locked(), sj__clock_ms());
     *out = bytes_of;
-    sj__unlock(&runs_lock);
+    unlock_runs();
 }
 
 void sj__run_lock_for_fork(void)

@@ -76,7 +76,7 @@ void sj__run_give_owing(size_t first_granule, size_t granules, size_t owed_bytes
  * forbids it. */
 bool sj__run_could_take(size_t bytes);
 
-/* True if so much memory is in use that nothing free should be held. */
+/* True if so much memory is in use that nothing free should be held. Takes no lock. */
 bool sj__run_is_pressed(void);
 
 /* Gives all held pages back to the system. Returns the bytes that were given. */

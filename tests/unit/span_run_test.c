@@ -514,7 +514,11 @@ static void span_run__holds_nothing_under_pressure(void)
     CHECK(!sj__run_is_pressed());
     sj__release_set_allowance(1); /* records alone are more */
     sj__release_set(&hold);
+    sj__run_lock_for_fork(); /* every free of a large block asks: without a lock, or this never ends */
+    sj__arena_lock_for_fork();
     CHECK(sj__run_is_pressed());
+    sj__arena_unlock_after_fork(false);
+    sj__run_unlock_after_fork(false);
     take(1);
     sj__run_read_bytes(&bytes);
     CHECK_EQ(sj_run_held_bytes(&bytes), 0);
