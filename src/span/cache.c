@@ -22,8 +22,8 @@ struct ends {
 };
 
 struct shard {
-    SJ_CACHE_ALIGNED struct sj_lock lock;
-    struct sj_atomic_u64 full; /* the buckets that have a block; this and the next ones are written under the lock */
+    SJ_CACHE_ALIGNED struct sj_atomic_u64
+        full; /* the buckets that have a block; this and the next ones are written under the lock */
     struct sj_atomic_u64 kept_blocks;
     struct sj_atomic_size bytes[2];    /* of warm blocks, of cold ones */
     struct sj_atomic_u64 oldest_ms[2]; /* the same: since when the oldest is free; SJ_NEVER_MS if there is none */
@@ -33,6 +33,15 @@ struct shard {
 };
 _Static_assert(BUCKETS == 64, "a bit of `full` each");
 
+/* Apart from the shards, so that neither their ranks nor a fork, which takes them all, touch shards that are not used. */
+struct shard_lock {
+    SJ_CACHE_ALIGNED struct sj_lock lock;
+};
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic" /* for the range */
+static struct shard_lock locks[SHARDS] = { [0 ... SHARDS - 1] = { SJ_LOCK_INIT(SJ_RANK_LARGE) } };
+#pragma GCC diagnostic pop
 static struct shard shards[SHARDS];
 static struct sj_atomic_u32 shards_used = { 1 }; /* a bit each */
 static struct sj_atomic_u64 misses;
@@ -45,6 +54,11 @@ static struct shard *next_shard(const struct shard *shard)
     unsigned from = shard == NULL ? 0 : (unsigned)(shard - shards) + 1;
     uint32_t rest = sj_load_relaxed_u32(&shards_used) >> from;
     return rest != 0 ? &shards[from + sj_lowest_bit(rest)] : NULL;
+}
+
+static struct sj_lock *lock_of(const struct shard *shard)
+{
+    return &locks[shard - shards].lock;
 }
 
 /* Shards that are of use: as many threads can be at work at once. */
@@ -63,11 +77,11 @@ static void move_home(void)
 /* The calling thread's shard, locked. A thread that keeps meeting others there moves next door. */
 static struct shard *enter(void)
 {
-    if (sj__try_lock(&shards[home].lock))
+    if (sj__try_lock(&locks[home].lock))
         return &shards[home];
     if (++meetings % MEETINGS == 0)
         move_home();
-    sj__lock(&shards[home].lock);
+    sj__lock(&locks[home].lock);
     return &shards[home];
 }
 
@@ -194,7 +208,7 @@ static struct sj_large *take_from(struct shard *shard, const struct sj_cache_wis
         counts->scrubbed_bytes += found->dirty && wish->scrubbed ? wish->usable_bytes : 0;
         counts->calls_avoided += wish->guarded ? GUARD_CALLS : 0;
     }
-    sj__unlock(&shard->lock);
+    sj__unlock(lock_of(shard));
     return found;
 }
 
@@ -209,7 +223,7 @@ struct sj_large *sj__cache_take(const struct sj_cache_wish *wish)
     if (may_have(&shards[home], wish->usable_bytes))
         found = take_from(enter(), wish);
     for (struct shard *other = NULL; found == NULL && (other = next_shard(other)) != NULL;)
-        if (other != &shards[home] && may_have(other, wish->usable_bytes) && sj__try_lock(&other->lock))
+        if (other != &shards[home] && may_have(other, wish->usable_bytes) && sj__try_lock(lock_of(other)))
             found = take_from(other, wish);
     if (found == NULL)
         (void)sj_fetch_add_relaxed_u64(&misses, 1);
@@ -286,9 +300,9 @@ static struct sj_large *evict_beyond(const struct held *allowed, struct sj_large
         struct shard *shard = shard_of_oldest(cold == 1);
         if (shard == NULL)
             break;
-        sj__lock(&shard->lock);
+        sj__lock(lock_of(shard));
         rest = evict_oldest(shard, cold == 1, rest);
-        sj__unlock(&shard->lock);
+        sj__unlock(lock_of(shard));
     }
     return rest;
 }
@@ -307,7 +321,7 @@ struct sj_large *sj__cache_put(struct sj_large *large, size_t allowed_bytes)
     shard->counts.offered_bytes += bytes;
     if (keeps)
         link_block(shard, large); /* once unlocked it may be another thread's */
-    sj__unlock(&shard->lock);
+    sj__unlock(lock_of(shard));
     if (keeps)
         sj_release_note_held(now_ms);
     return evict_beyond(&allowed, keeps ? NULL : chain(large, NULL));
@@ -327,7 +341,7 @@ struct sj_large *sj__cache_take_aged(uint64_t before_ms)
 {
     struct sj_large *large = NULL;
     for (struct shard *shard = NULL; large == NULL && (shard = next_shard(shard)) != NULL;) {
-        sj__lock(&shard->lock);
+        sj__lock(lock_of(shard));
         large = shard->ages[0].oldest;
         if (large != NULL && large->freed_ms > before_ms)
             large = NULL;
@@ -335,7 +349,7 @@ struct sj_large *sj__cache_take_aged(uint64_t before_ms)
             sum_books(shard, sj__clock_ms());
             unlink_block(shard, large);
         }
-        sj__unlock(&shard->lock);
+        sj__unlock(lock_of(shard));
     }
     return large;
 }
@@ -345,7 +359,7 @@ void sj__cache_put_back(struct sj_large *large, bool cold)
     struct shard *shard = &shards[large->shard];
     uint64_t now_ms = sj__clock_ms();
     large->cold = cold;
-    sj__lock(&shard->lock);
+    sj__lock(lock_of(shard));
     if (cold) {
         shard->counts.books.aged_bytes += large->usable_bytes;
         shard->counts.books.aged_calls++;
@@ -354,7 +368,7 @@ void sj__cache_put_back(struct sj_large *large, bool cold)
         sum_books(shard, now_ms);
     }
     link_block(shard, large);
-    sj__unlock(&shard->lock);
+    sj__unlock(lock_of(shard));
 }
 
 uint64_t sj__cache_oldest_ms(void)
@@ -367,11 +381,11 @@ struct sj_large *sj__cache_drain(void)
 {
     struct sj_large *drained = NULL;
     for (struct shard *shard = NULL; (shard = next_shard(shard)) != NULL;) {
-        sj__lock(&shard->lock);
+        sj__lock(lock_of(shard));
         sum_books(shard, sj__clock_ms());
         while (held_by(shard).blocks > 0)
             drained = evict_oldest(shard, shard->ages[1].oldest != NULL, drained);
-        sj__unlock(&shard->lock);
+        sj__unlock(lock_of(shard));
     }
     return drained;
 }
@@ -411,27 +425,27 @@ void sj__cache_read_counts(struct sj_cache_counts *out)
 {
     *out = (struct sj_cache_counts){ .misses = sj_load_relaxed_u64(&misses) };
     for (struct shard *shard = NULL; (shard = next_shard(shard)) != NULL;) {
-        sj__lock(&shard->lock);
+        sj__lock(lock_of(shard));
         sum_books(shard, sj__clock_ms());
         add_counts(out, &shard->counts);
         out->kept_blocks += held_by(shard).blocks;
         out->warm_bytes += held_by(shard).bytes[0];
-        sj__unlock(&shard->lock);
+        sj__unlock(lock_of(shard));
     }
 }
 
 void sj__cache_lock_for_fork(void)
 {
     for (unsigned i = 0; i < SHARDS; i++)
-        sj__lock(&shards[i].lock);
+        sj__lock(&locks[i].lock);
 }
 
 void sj__cache_unlock_after_fork(bool in_child)
 {
     for (unsigned i = 0; i < SHARDS; i++) {
         if (in_child)
-            sj__lock_reset(&shards[i].lock);
+            sj__lock_reset(&locks[i].lock);
         else
-            sj__unlock(&shards[i].lock);
+            sj__unlock(&locks[i].lock);
     }
 }

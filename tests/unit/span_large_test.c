@@ -26,6 +26,7 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 enum { RANDOM_BLOCKS = 16, RANDOM_STEPS = SJ_UNDER_TSAN ? 250 : 600 };
 #define PAGE ((size_t)4096)
@@ -949,6 +950,27 @@ static void span_large__keeps_contents_when_guards_cannot_be_lifted(void)
     free_block(scrubbing, now);
 }
 
+/* --- Locks. --- */
+
+/* Those of the cache come before that of the runs. */
+static void span_large__debug_build_knows_the_rank_of_every_shard(void)
+{
+#if defined(SJ_DEBUG)
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        struct sj_cache_counts counts;
+        (void)close(STDERR_FILENO);
+        sj__run_lock_for_fork();
+        sj__cache_read_counts(&counts);
+        _exit(0);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status));
+#else
+    SKIP("ranks are checked in debug builds");
+#endif
+}
+
 struct block {
     char *start;
     size_t bytes;
@@ -1119,6 +1141,7 @@ int main(int argc, char **argv)
     RUN(span_large__leaves_an_intruder_in_the_old_place_alone);
     RUN(span_large__guards_mapped_over_are_off_the_budget);
     RUN(span_large__keeps_contents_when_guards_cannot_be_lifted);
+    RUN(span_large__debug_build_knows_the_rank_of_every_shard);
     RUN(span_large__keeps_contents_over_random_operations);
     RUN(span_large__keeps_contents_when_calls_are_refused_now_and_then);
     RUN(span_large__counts_add_up);
