@@ -174,7 +174,8 @@ static bool step_aside(struct sj_settings *settings)
     return false;
 }
 
-/* What is checked about copies, where things lie, where randomness comes from, and what is sampled is not in the variants. */
+/* What is checked about copies, where things lie, where randomness comes from, what is sampled, what large blocks are like and
+ * how much waits in quarantine is not in the variants. */
 static bool is_of_level(const struct sj_policy *policy, unsigned level)
 {
     struct sj_policy served = *policy;
@@ -183,6 +184,9 @@ static bool is_of_level(const struct sj_policy *policy, unsigned level)
     served.guard = sj__policy_levels[level].guard;
     served.isolate = sj__policy_levels[level].isolate;
     served.sample = sj__policy_levels[level].sample;
+    served.trap = sj__policy_levels[level].trap;
+    served.align_end = sj__policy_levels[level].align_end;
+    served.quarantine = sj__policy_levels[level].quarantine;
     return memcmp(&served, &sj__policy_levels[level], sizeof served) == 0;
 }
 
