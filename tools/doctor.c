@@ -146,7 +146,8 @@ static void tell_group(void)
     char group[TEXT_BYTES], found[TEXT_BYTES] = "no limit";
     unsigned long long least = 0;
     if (strncmp(read_line("/proc/self/cgroup", group), "0::", 3) != 0) {
-        tell(true, "control group", "unknown", "no group of version 2");
+        tell(true, "control group", "not looked at",
+             "groups of version 1: the library obeys their limit, this does not show it");
         return;
     }
     for (char *slash = group; slash != NULL;) { /* the last is the root: of a container it may have a limit */

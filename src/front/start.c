@@ -24,6 +24,7 @@
 #include "front/tick.h"
 #include "heap/adopt.h"
 #include "meta/window.h"
+#include "platform/control_group.h"
 #include "platform/cpu.h"
 #include "platform/entropy.h"
 #include "platform/lock.h"
@@ -214,7 +215,7 @@ static bool take_place(struct sj_settings *settings)
         sj__run_keep_apart();
     if (!sj__heaps_start(settings))
         return false;
-    size_t allowance = sj__process_memory_allowance("/sys/fs/cgroup", "/proc/self/cgroup");
+    size_t allowance = sj__control_group_memory("/sys/fs/cgroup", "/proc/self/cgroup");
     sj__release_set_allowance(allowance == SIZE_MAX ? UINT64_MAX : allowance);
     sj__release_set(&settings->hold);
     sj__sealed.dispatch = *sj__variant_for(&settings->policy);

@@ -265,52 +265,6 @@ size_t sj__process_address_space_limit(void)
     return (size_t)limit.rlim_cur;
 }
 
-enum { PROCESS_GROUP_BYTES = 512 };
-
-/* The number in a control group's file; SIZE_MAX if it says "max", or is not there. */
-static size_t process_read_allowance(const char *folder, size_t folder_length, const char *name)
-{
-    char path[PROCESS_GROUP_BYTES + 16], number[32];
-    struct sj_text text;
-    size_t bytes = 0;
-
-    sj__format_start(&text, path, sizeof path);
-    sj__format_bytes(&text, folder, folder_length);
-    sj__format_string(&text, name);
-    if (sj__process_read_file(path, false, number, sizeof number) <= 0 || number[0] < '0' || number[0] > '9')
-        return SIZE_MAX;
-    for (const char *at = number; *at >= '0' && *at <= '9'; at++)
-        bytes = bytes * 10 + (size_t)(*at - '0');
-    return bytes;
-}
-
-size_t sj__process_memory_allowance(const char *mount, const char *groups)
-{
-    char folder[PROCESS_GROUP_BYTES], group[PROCESS_GROUP_BYTES];
-    struct sj_text text;
-    size_t least = SIZE_MAX;
-
-    sj__format_start(&text, folder, sizeof folder);
-    sj__format_string(&text, mount);
-    size_t root_length = text.length;
-    sj__format_string(&text, "/cgroup.controllers"); /* not there: version 1, whose groups are not looked for */
-    if (sj__process_read_file(folder, false, group, sizeof group) < 0 ||
-        sj__process_read_file(groups, false, group, sizeof group) < 4 || memcmp(group, "0::/", 4) != 0)
-        return SIZE_MAX;
-    text.length = root_length;
-    if (group[4] != '\n')
-        sj__format_bytes(&text, group + 3, strcspn(group + 3, "\n"));
-    for (size_t length = text.length; length >= root_length; length--) {
-        if (length != text.length && length != root_length && folder[length] != '/')
-            continue;
-        size_t highest = process_read_allowance(folder, length, "/memory.max");
-        size_t high = process_read_allowance(folder, length, "/memory.high");
-        highest = high < highest ? high : highest;
-        least = highest < least ? highest : least;
-    }
-    return least;
-}
-
 /* Reads one line of at most bytes-1 characters, dropping what is longer. False at the end of the file. */
 static bool process_read_line(struct process_reader *reader, char *line, size_t bytes)
 {

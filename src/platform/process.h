@@ -34,11 +34,6 @@ long sj__process_read_file(const char *path, bool trusted_only, char *buffer, si
 /* Bytes of RLIMIT_AS, or SIZE_MAX if unlimited. */
 size_t sj__process_address_space_limit(void);
 
-/* Bytes of memory that this process's control groups (version 2) allow: the least memory.max or memory.high from its own up to
- * the root. SIZE_MAX if there is none. `mount` is where they are ("/sys/fs/cgroup"), `groups` tells which is ours
- * ("/proc/self/cgroup"). */
-size_t sj__process_memory_allowance(const char *mount, const char *groups);
-
 /* Resident bytes and peak resident bytes as /proc/self/status has them (VmRSS, VmHWM); 0 if unreadable. */
 void sj__process_resident(size_t *now_bytes, size_t *peak_bytes);
 

@@ -14,6 +14,7 @@
 
 #include "unit/unit.h"
 
+#include "platform/control_group.h"
 #include "platform/process.h"
 
 #include <dirent.h>
@@ -248,7 +249,30 @@ static size_t allowance(const char *group)
     char self[128];
     CHECK(write_file(path_in_folder("self"), group, 0644));
     snprintf(self, sizeof self, "%s", path_in_folder("self"));
-    return sj__process_memory_allowance(folder, self);
+    return sj__control_group_memory(folder, self);
+}
+
+static void platform_process__memory_allowance_is_read_from_version_1(void)
+{
+    static const char groups[] = "5:devices:/\n4:cpu,memory:/slice/service\n3:memory_of_another:/\n0::/\n";
+    REQUIRE(mkdir(path_in_folder("memory"), 0755) == 0 && mkdir(path_in_folder("memory/slice"), 0755) == 0 &&
+            mkdir(path_in_folder("memory/slice/service"), 0755) == 0);
+    CHECK_EQ(allowance(groups), SIZE_MAX); /* no limits */
+    CHECK(write_file(path_in_folder("memory/memory.limit_in_bytes"), "9223372036854771712\n", 0644));
+    CHECK(write_file(path_in_folder("memory/slice/service/memory.limit_in_bytes"), "3000000\n", 0644));
+    CHECK_EQ(allowance(groups), 3000000);
+    CHECK(write_file(path_in_folder("memory/slice/memory.limit_in_bytes"), "2000000\n", 0644));
+    CHECK_EQ(allowance(groups), 2000000);
+    CHECK_EQ(allowance("4:memory:/slice/service"), 2000000);
+    CHECK_EQ(allowance("4:memory:/\n"), 9223372036854771712u);
+    CHECK_EQ(allowance("4:cpu:/slice/service\n0::/slice/service\n"), SIZE_MAX); /* memory is not controlled */
+    CHECK_EQ(allowance("memory\n"), SIZE_MAX);
+    const char *left[] = { "memory/slice/service/memory.limit_in_bytes", "memory/slice/memory.limit_in_bytes",
+                           "memory/memory.limit_in_bytes", "self" };
+    for (size_t i = 0; i < sizeof left / sizeof left[0]; i++)
+        CHECK(unlink(path_in_folder(left[i])) == 0);
+    CHECK(rmdir(path_in_folder("memory/slice/service")) == 0 && rmdir(path_in_folder("memory/slice")) == 0 &&
+          rmdir(path_in_folder("memory")) == 0);
 }
 
 static void platform_process__memory_allowance_is_the_least_of_the_group_and_those_above(void)
@@ -301,6 +325,7 @@ int main(int argc, char **argv)
     RUN(platform_process__resident_bytes_follow_use);
     RUN(platform_process__ids_are_the_kernels);
     RUN(platform_process__is_not_secure_here);
+    RUN(platform_process__memory_allowance_is_read_from_version_1);
     RUN(platform_process__memory_allowance_is_the_least_of_the_group_and_those_above);
     remove_folder();
     if (open_descriptors() != descriptors) {
