@@ -49,12 +49,18 @@ void sj__slow_leave(enum sj_inside outer)
     sj_live_if_due();
 }
 
-/* For what returns memory in one step: what is due comes before, so that a raise that is due holds for the block too. Left by
- * setting sj__heap_inside back. */
+/* For what returns memory in one step: a raise that is due comes before, so that it holds for the block too. What the block has
+ * made due is left to give back: near the system's limit that must not wait for the next slow path. */
 static enum sj_inside enter_after_due(struct sj_asker asker)
 {
     sj_live_if_due();
     return sj__slow_enter(asker);
+}
+
+static void leave_after_due(enum sj_inside outer)
+{
+    sj__heap_inside = outer;
+    sj_pass_if_due();
 }
 
 bool sj__slow_is_inside(void)
@@ -93,7 +99,7 @@ static void *slow_large(size_t alignment, size_t size_bytes, bool zero, struct s
     for (unsigned way = PURGE; block == NULL && outer == SJ_OUTSIDE && way < WAYS_TO_ROOM; way++)
         if (make_room(way, at_most_bytes))
             block = sj__large_malloc(policy_in_force(), size_bytes, alignment, zero);
-    sj__heap_inside = outer;
+    leave_after_due(outer);
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
 }
@@ -103,7 +109,7 @@ static void *slow_shared(unsigned class_index, bool zero, struct sj_asker asker)
     int saved_errno = errno;
     enum sj_inside outer = enter_after_due(asker);
     void *block = sj__heap_shared_malloc(class_index, zero);
-    sj__heap_inside = outer;
+    leave_after_due(outer);
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
 }

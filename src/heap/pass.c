@@ -38,14 +38,15 @@ static uint64_t release_all(uint64_t before_ms)
     return sooner(oldest_ms, sj__run_release_aged(before_ms, &aging.budget_bytes));
 }
 
-/* After a change of the limits: what holds more than they allow is emptied. */
+/* After a change of the limits, or near the one that the system has set: what holds more than they allow is emptied. */
 static void apply_limits(void)
 {
     struct sj_run_bytes runs;
-    if (sj__cache_is_beyond_limits())
+    bool pressed = sj__run_is_pressed();
+    if (pressed || sj__cache_is_beyond_limits())
         (void)sj__large_drain();
     sj__run_read_bytes(&runs);
-    if (sj_run_held_bytes(&runs) + runs.set_aside > sj_load_relaxed_u64(&sj__release_limits.hold_bytes)) {
+    if (pressed || sj_run_held_bytes(&runs) + runs.set_aside > sj_load_relaxed_u64(&sj__release_limits.hold_bytes)) {
         (void)sj__run_purge();
         (void)sj__site_purge();
     }

@@ -408,6 +408,8 @@ static bool make_allowed(size_t granules)
     size_t bytes = granules << SJ_GRANULE_SHIFT;
     if (held_locked() > 0 && exceeds_locked(&sj__release_limits.pressure_bytes, bytes))
         (void)purge_locked();
+    if (bytes_of.set_aside > 0 && exceeds_locked(&sj__release_limits.pressure_bytes, bytes))
+        sj__release_lower_due(SJ_DUE_BY_LIMITS); /* what others hold goes back before this slow path is over */
     if (held_locked() > 0 && exceeds_locked(&sj__release_limits.limit_bytes, bytes))
         (void)unmap_locked(); /* locked memory is not given back otherwise */
     return !exceeds_locked(&sj__release_limits.limit_bytes, bytes);

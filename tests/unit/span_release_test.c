@@ -18,6 +18,7 @@
 #include "front/control.h"
 #include "front/entry.h"
 #include "heap/pass.h"
+#include "meta/arena.h"
 #include "platform/clock.h"
 #include "platform/pages.h"
 #include "scrubjay.h"
@@ -357,6 +358,37 @@ static _Noreturn void run_pass_with_signal(void)
 }
 
 /* The signal waits until the pass has let go of its lock. */
+/* Near what the system allows, the pages of closed slabs go back in the call that comes near it: they could not serve it. */
+static void release_pressure__takes_the_pages_that_size_classes_keep(void)
+{
+    enum { BLOCKS = 20000 };
+    static void *blocks[BLOCKS];
+    struct sj_run_bytes runs;
+    size_t records, mapped;
+    start_over();
+    for (unsigned i = 0; i < BLOCKS; i++)
+        blocks[i] = make(200);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        sj_free(blocks[i]);
+    sj__run_read_bytes(&runs);
+    if (runs.set_aside == 0)
+        SKIP("size classes keep no places at this level");
+    size_t kept = runs.set_aside;
+    sj__arena_bytes(&records, &mapped);
+    size_t all = runs.taken + runs.set_aside + sj_run_held_bytes(&runs) + records;
+    sj__release_set_allowance((all + 4 * MIB) / 7 * 8); /* an eighth is left free */
+    set_limits(usual_limits());
+    sj_free(make(1 * MIB)); /* passes by */
+    sj__run_read_bytes(&runs);
+    CHECK(runs.set_aside >= kept);
+    void *large = sj_malloc(64 * MIB);
+    sj__run_read_bytes(&runs);
+    CHECK_EQ(runs.set_aside, 0);
+    sj_free(large);
+    sj__release_set_allowance(UINT64_MAX);
+    start_over();
+}
+
 static void release_clock__lets_a_handler_fork_when_it_comes_within(void)
 {
     enum { ROUNDS = 3000 };
@@ -526,6 +558,7 @@ int main(int argc, char **argv)
     RUN(release_clock__goes_on_when_idle_slabs_were_too_many);
     RUN(release_limits__empty_the_cache_when_lowered_to_nothing);
     RUN(release_limits__bound_free_runs_when_lowered);
+    RUN(release_pressure__takes_the_pages_that_size_classes_keep);
     RUN(release_clock__lets_a_handler_fork_when_it_comes_within);
     RUN(release_clock__is_due_a_second_after_a_refusal);
     RUN(release_cache__makes_no_calls_when_blocks_come_and_go);
