@@ -471,7 +471,8 @@ void *sj__slow_realloc(void *block, size_t size_bytes)
         }
         return resized;
     }
-    if (judgement.sampled != NULL && size_bytes == judgement.usable_bytes)
+    if (judgement.sampled != NULL && size_bytes == judgement.usable_bytes &&
+        sj_class_of(size_bytes) == judgement.sampled->class_index) /* else free_sized would miss its alignment */
         return block;
     if (judgement.slab != NULL && size_bytes <= SJ_SMALL_MAX_BYTES &&
         sj_class_of(size_bytes) == judgement.slab->class_index)

@@ -92,6 +92,8 @@ static void a_block_is_what_was_asked_for(void)
     CHECK(!is_sampled(large) && !is_sampled(sj_malloc(0)));
     CHECK_EQ(stats_now().samples_skipped, too_large + 1);
     sj_free(large);
+    /* What realloc returns is of the size alone, also where that stays what it was. */
+    sj_free_sized(sj_realloc(sj_aligned_alloc(256, 15), 15), 15);
 }
 
 static void a_full_pool_skips(void)
