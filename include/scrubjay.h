@@ -93,6 +93,17 @@ int sj_malloc_trim(size_t pad);
  * threads that have ended; with `all` those that other threads keep too. Returns 1 if anything was given back, else 0. */
 int sj_purge(int all);
 
+/* Checks the heap for damage: whether the map and the records of blocks, slabs and free memory agree, whether what was freed by two
+ * threads at once is still free, and, with verify=on, whether free slots of up to 32 KiB are still as they were left. Damage ends the
+ * process with a report (SJ-008, SJ-004, SJ-013), also under onerror=report. `budget` is in bytes of the address space that the heap
+ * has, rounded up to 64 KiB: so much is looked at, from where the call before, or a step of option walk, ended. 0, or as much as there is
+ * (SIZE_MAX), is the whole. Returns 1 if the end has been reached, and the next call begins anew; 0 if there is more; or -1, with
+ * errno ENOTSUP where SCRUBJAY_DISABLE passes all calls on to another allocator, ENOMEM if the library could not start,
+ * EAGAIN in a signal handler that has interrupted the allocator. Threads may go on allocating meanwhile: locks are held for 64 KiB at a
+ * time, and signals of the calling thread wait for a MiB; of a heap whose thread stands still inside the allocator nothing is
+ * checked. The child of a fork may call it. Takes locks: not for signal handlers. */
+int sj_check(size_t budget);
+
 /* Reads and sets an option by its name, see scrubjay-options(7). If `old` is not NULL the value in force is written there,
  * NUL-terminated and cut after `old_size` bytes. If `value` is not NULL it comes into force. Returns 0, or -1 with errno
  * ENOENT (no such option), EPERM (it is fixed when the program starts; a level can be raised only, and not with live=off),
@@ -157,8 +168,8 @@ struct sj_stats {
     uint64_t forgone_bytes; /* ledger: freed under scrub=off and reused before a raise of the level brought scrub */
     uint64_t slab_guards;   /* guards that stand behind slabs */
     uint64_t places_not_isolated; /* isolate=on: slabs that got common memory, and places that classes had to give up */
-    uint64_t sampled;         /* allocations that were sampled; see the option sample */
-    uint64_t samples_skipped; /* samples not taken: sample_rate, all pages taken, larger than a page, no memory */
+    uint64_t sampled;             /* allocations that were sampled; see the option sample */
+    uint64_t samples_skipped;     /* samples not taken: sample_rate, all pages taken, larger than a page, no memory */
 };
 #define SJ_STATS_VERSION 4
 

@@ -51,7 +51,8 @@ static void print_option(size_t index)
     if (text->threat[0] != '\0')
         sj__print_labelled("threat", text->threat);
     sj__print_labelled("cost", text->cost);
-    bool is_of_levels = option->kind == SJ_OPTION_CHOICE || option == sj__options_find("sample", 6);
+    bool is_of_levels =
+        option->kind == SJ_OPTION_CHOICE || (option->kind == SJ_OPTION_COUNT && sj__option_is_in_levels(option));
     for (unsigned level = 0; level <= SJ_LEVEL_MAX && is_of_levels; level++) {
         char value[VALUE_BYTES];
         sj__option_at_level(index, level, value, sizeof value);

@@ -22,7 +22,9 @@
 /* Chosen by machine: sj_lowest_index(word), of the lowest set bit; sj_word_peek(word); sj_word_has(word, mask), if
  * any bit of the mask is set; sj_word_set, sj_word_clear(word, mask); sj_word_clear_set, for bits known to be set;
  * sj_flag_is_set_after_claim(flag), if a flag is surely set that the caller would set after an atomic read-modify-write
- * of another word. */
+ * of another word.
+ * SJ_STORES_STAY_IN_ORDER: other threads see what one has stored, and what its signal handlers have, in that order, and loads are
+ * made in order: then a word of state tells about other memory with no more than a barrier for the compiler in between. */
 #if defined(__x86_64__) && !SJ_UNDER_TSAN
 #include "base/word_x86_64.h"
 #else

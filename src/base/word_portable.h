@@ -14,6 +14,8 @@
 
 #include "base/compiler.h"
 
+enum { SJ_STORES_STAY_IN_ORDER = 0 };
+
 SJ_ALWAYS_INLINE size_t sj_lowest_index(uint64_t word)
 {
     sj_assert(word != 0);

@@ -14,6 +14,8 @@
 
 #include "base/compiler.h"
 
+enum { SJ_STORES_STAY_IN_ORDER = 1 };
+
 /* Without the builtin's clearing of the result register first, for the sake of processors long gone. */
 SJ_ALWAYS_INLINE size_t sj_lowest_index(uint64_t word)
 {

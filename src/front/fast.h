@@ -127,6 +127,8 @@ SJ_ALWAYS_INLINE void sj_fast_free(const struct sj_policy *policy, void *block)
     } else {
         sj_word_set(&word->dirty, bit);
     }
+    if (policy->verify)
+        sj_compiler_barrier(); /* a check by another thread that finds it free finds it filled, see heap/check.c */
     sj_word_clear_set(&word->live, bit);
     if (policy->delay == SJ_DELAY_QUARANTINE) { /* it waits, and another becomes available */
         uint64_t entry = sj_detain_entry(slab, slot);

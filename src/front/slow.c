@@ -5,6 +5,7 @@
 #include "front/slow.h"
 
 #include "front/calls.h"
+#include "front/check.h"
 #include "front/live.h"
 #include "heap/detain.h"
 #include "heap/hand_out.h"
@@ -47,6 +48,7 @@ void sj__slow_leave(enum sj_inside outer)
 {
     sj__heap_inside = outer;
     sj_live_if_due();
+    sj_check_if_due(policy_in_force());
 }
 
 /* For what returns memory in one step: a raise that is due comes before, so that it holds for the block too. What the block has

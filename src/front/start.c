@@ -175,8 +175,8 @@ static bool step_aside(struct sj_settings *settings)
     return false;
 }
 
-/* What is checked about copies, where things lie, where randomness comes from, what is sampled, what large blocks are like and
- * how much waits in quarantine is not in the variants. */
+/* What is checked about copies, where things lie, where randomness comes from, what is sampled, what large blocks are like,
+ * how much waits in quarantine and when the heap is checked is not in the variants. */
 static bool is_of_level(const struct sj_policy *policy, unsigned level)
 {
     struct sj_policy served = *policy;
@@ -188,6 +188,7 @@ static bool is_of_level(const struct sj_policy *policy, unsigned level)
     served.trap = sj__policy_levels[level].trap;
     served.align_end = sj__policy_levels[level].align_end;
     served.quarantine = sj__policy_levels[level].quarantine;
+    served.walk = sj__policy_levels[level].walk;
     return memcmp(&served, &sj__policy_levels[level], sizeof served) == 0;
 }
 

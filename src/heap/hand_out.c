@@ -48,13 +48,19 @@ void *sj__hand_out(const struct sj_policy *policy, struct sj_heap *heap, char *s
     return start;
 }
 
+void sj__hand_out_check_slot(const struct sj_slab *slab, unsigned slot_index, const char *note)
+{
+    const char *start = slab->base + (size_t)slot_index * slab->slot_bytes;
+    if (sj_unlikely(!sj_fill_holds(start, slab->slot_bytes, 0)))
+        report_changed(start, slab->slot_bytes, note, NULL);
+}
+
 void sj__hand_out_check_slab(const struct sj_slab *slab)
 {
-    const char *start = slab->base;
-    for (unsigned i = 0; i < slab->slots; i++, start += slab->slot_bytes) {
+    for (unsigned i = 0; i < slab->slots; i++) {
         const struct sj_word *word = &slab->planes[i / SJ_WORD_BITS];
         uint64_t bit = (uint64_t)1 << (i % SJ_WORD_BITS);
-        if ((word->freed & ~word->dirty & bit) != 0 && sj_unlikely(!sj_fill_holds(start, slab->slot_bytes, 0)))
-            report_changed(start, slab->slot_bytes, "found when its slab, all of it free, was closed", NULL);
+        if ((word->freed & ~word->dirty & bit) != 0)
+            sj__hand_out_check_slot(slab, i, "found when its slab, all of it free, was closed");
     }
 }

@@ -20,6 +20,9 @@
  * Returns `start`. Not for zero-sized objects. */
 void *sj__hand_out(const struct sj_policy *policy, struct sj_heap *heap, char *start, bool zero, const void *caller);
 
+/* A slot that is free and not dirty: is it still as it was left? Else reports; `note` says when that was found. */
+void sj__hand_out_check_slot(const struct sj_slab *slab, unsigned slot_index, const char *note);
+
 /* A slab about to be closed: are all of its slots that have been freed still as they were left? Else reports. */
 void sj__hand_out_check_slab(const struct sj_slab *slab);
 

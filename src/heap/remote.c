@@ -152,14 +152,19 @@ static void check_word(const struct sj_slab *slab, unsigned word_index)
         report_raced(slab, word_index, stray);
 }
 
+void sj__remote_check_slab(const struct sj_slab *slab)
+{
+    for (unsigned w = 0; w < slab->words; w++)
+        check_word(slab, w);
+}
+
 /* Slabs are only pushed meanwhile, at the head; what has another owner, whose lock is not held, is left to that one. */
 void sj__remote_check(const struct sj_heap *heap)
 {
     const struct sj_slab *slab = sj_load_acquire_ptr(&heap->queue); /* pairs with the push */
     for (; slab != NULL; slab = sj_load_relaxed_ptr(&slab->remote->next))
         if (sj_load_acquire_ptr(&slab->span.owner) == heap)
-            for (unsigned w = 0; w < slab->words; w++)
-                check_word(slab, w);
+            sj__remote_check_slab(slab);
 }
 
 void sj__remote_fold(const struct sj_policy *policy, struct sj_heap *heap)

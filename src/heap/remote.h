@@ -44,4 +44,7 @@ void sj__remote_fold_slab(const struct sj_policy *policy, struct sj_heap *heap, 
  * heap's lock. */
 void sj__remote_check(const struct sj_heap *heap);
 
+/* The same for one slab, under its owner's lock. */
+void sj__remote_check_slab(const struct sj_slab *slab);
+
 #endif

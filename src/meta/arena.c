@@ -46,6 +46,15 @@ void *sj__arena_alloc(size_t bytes)
     return record;
 }
 
+bool sj__arena_holds(const void *record, size_t bytes)
+{
+    sj__lock(&arena_lock);
+    size_t offset = (uintptr_t)record - (uintptr_t)arena_region.base, used_bytes = sj__arena_used_bytes();
+    bool holds = offset % SJ_RECORD_BYTES == 0 && offset < used_bytes && bytes <= used_bytes - offset;
+    sj__unlock(&arena_lock);
+    return holds;
+}
+
 void sj__arena_bytes(size_t *used_bytes, size_t *mapped_bytes)
 {
     sj__lock(&arena_lock);

@@ -22,6 +22,9 @@ bool sj__arena_start(uint64_t random);
 /* A zeroed record of `bytes`, rounded up to whole cache lines; NULL if the kernel refuses. */
 void *sj__arena_alloc(size_t bytes);
 
+/* True if a record of `bytes` could begin at `record`: all of it was handed out, by one call or by several. */
+bool sj__arena_holds(const void *record, size_t bytes);
+
 /* Bytes handed out. Takes no lock. */
 size_t sj__arena_used_bytes(void);
 

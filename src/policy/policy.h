@@ -39,6 +39,7 @@ enum sj_thp { SJ_THP_NEVER, SJ_THP_SYSTEM };
 /* The mitigations. */
 struct sj_policy {
     uint32_t sample;           /* one allocation in so many is guarded, on the average; 0: none */
+    uint32_t walk;             /* a step of the heap check in so many slow paths of a thread; 0: none */
     uint8_t random;            /* bool: random pick of slots and words */
     uint8_t delay;             /* enum sj_delay: when a freed slot may be handed out again */
     uint8_t scrub;             /* enum sj_scrub: when freed bytes are overwritten */
@@ -116,7 +117,7 @@ enum { SJ_LEVEL_MAX = 4, SJ_LEVEL_DEFAULT = 2 };
     {                                                                                                           \
         .random = 1, .delay = SJ_DELAY_QUARANTINE, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_EVERY, .sized = 1, \
         .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .isolate = 1,   \
-        .trap = 1, .align_end = 1, .verify = 1, .quarantine = 2, .sample = 500                                  \
+        .trap = 1, .align_end = 1, .verify = 1, .quarantine = 2, .sample = 500, .walk = 10000                   \
     }
 
 /* scrub=auto scrubs slots up to this size at free, while their lines are hot. Measured; see doc/adr. */

@@ -177,13 +177,14 @@ static int apply_file(struct sj_settings *settings, const char *text, const char
     return reading.floor;
 }
 
-/* Of samples a smaller number is the stronger, but for 0. */
-static bool raise_sample(struct sj_policy *policy, const struct sj_policy *least)
+/* "One in so many": a smaller number is the stronger, but for 0. */
+static void raise_count(uint32_t *count, uint32_t least, const char *name, struct sj_text *raised)
 {
-    if (policy->sample - 1 <= least->sample - 1)
-        return false;
-    policy->sample = least->sample;
-    return true;
+    if (*count - 1 <= least - 1)
+        return;
+    *count = least;
+    sj__format_char(raised, ' ');
+    sj__format_string(raised, name);
 }
 
 /* Raises the options whose members lie before `end`; adds their names to `raised`. */
@@ -202,8 +203,8 @@ static void raise_options(struct sj_settings *settings, unsigned level, size_t e
         sj__format_char(raised, ' ');
         sj__format_string(raised, option->name);
     }
-    if (raise_sample(&settings->policy, &least.policy))
-        sj__format_string(raised, " sample");
+    raise_count(&settings->policy.sample, least.policy.sample, "sample", raised);
+    raise_count(&settings->policy.walk, least.policy.walk, "walk", raised);
     if (settings->level < level)
         settings->level = (uint8_t)level;
 }

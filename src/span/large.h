@@ -44,7 +44,10 @@ struct sj_large {
     size_t first_granule;
     size_t granules;
     struct sj_atomic_u32 live;
-    uint32_t shift_bytes;  /* of its first page, before `start`: with align_end */
+    uint32_t shift_bytes; /* of its first page, before `start`: with align_end */
+    struct sj_atomic_u32
+        changes; /* odd while a live block is being changed; another number after each change and in each life:
+                                   * who finds it even and the same before and after has read what belongs together */
     uint8_t guarded_front; /* bool: a guard page stands there */
     uint8_t guarded_back;
     uint8_t unusable;      /* bool: of 0 bytes, at an alignment no slot has; its one page faults */

@@ -120,8 +120,16 @@ bool sj__place_lift_guards(struct sj_large *large)
     return sj__place_lift_trap(large) && sj__place_lift_guard_back(large) && !large->guarded_front && !large->unusable;
 }
 
+void sj__place_note_change(struct sj_large *large, uint32_t step)
+{
+    sj_store_release_u32(&large->changes, sj_load_relaxed_u32(&large->changes) + step); /* pairs with sj__place_fault */
+    sj_compiler_barrier();
+}
+
 void sj__place_make_live(struct sj_large *large)
 {
+    sj__place_note_change(large,
+                          2); /* even stays even, and odd odd: a block that moves is published while it is changed */
     sj_store_relaxed_u32(&large->span.kind, SJ_SPAN_LARGE);
     sj_store_relaxed_u32(&large->live, 1);
 }
@@ -219,4 +227,53 @@ void sj__place_give(size_t first_granule, size_t granules, bool slack_dirty, uns
         sj__run_give_owing(first_granule, granules, owed_bytes);
     else
         sj__run_give(first_granule, granules, slack_dirty ? SJ_RUN_DIRTY : (enum sj_run_content)content);
+}
+
+/* ---- The check --------------------------------------------------------------------------------------------------- */
+
+static const char *record_fault(const struct sj_large *large, size_t granule)
+{
+    size_t limit = sj_load_acquire_size(&sj__window_limit_bytes) >> SJ_GRANULE_SHIFT; /* pairs with the growth */
+    size_t page_bytes = sj__page_bytes(), first = large->first_granule;
+    if (large->granules == 0 || large->granules > limit || first > limit - large->granules)
+        return "the granules of a large block lie outside of the window";
+    if (sj_window_granule(large->start) != granule || granule < first || granule > first + 1 ||
+        granule >= first + large->granules)
+        return "a large block is not where the map has it";
+    const char *pages = sj_place_pages_start(large);
+    size_t bytes = sj_place_pages_bytes(large);
+    if (large->shift_bytes >= page_bytes || bytes == 0 || (((uintptr_t)pages | bytes) & (page_bytes - 1)) != 0)
+        return "a large block is not made of pages";
+    size_t front_bytes = large->guarded_front ? page_bytes : 0, back_bytes = large->guarded_back ? page_bytes : 0;
+    size_t before_bytes = (size_t)(pages - sj_place_granules_start(large));
+    size_t behind_bytes = (size_t)(sj_place_granules_end(large) - pages);
+    if (before_bytes < front_bytes || behind_bytes < back_bytes || bytes > behind_bytes - back_bytes)
+        return "a large block, with its guards, reaches out of its granules";
+    return large->requested_bytes > large->usable_bytes ? "a large block is smaller than what was asked for" : NULL;
+}
+
+static bool others_name_nothing(const struct sj_large *large, size_t named)
+{
+    for (size_t granule = large->first_granule; granule < large->first_granule + large->granules; granule++) {
+        const struct sj_span *span = sj_window_lookup(granule);
+        if (granule != named && span != sj__window_unused && span != sj__window_freed)
+            return false;
+    }
+    return true;
+}
+
+const char *sj__place_fault(const struct sj_large *large, size_t granule)
+{
+    uint32_t changes = sj_load_acquire_u32(&large->changes); /* pairs with sj__place_note_change */
+    if (!SJ_STORES_STAY_IN_ORDER || changes % 2 != 0 || sj_load_acquire_u32(&large->live) == 0)
+        return NULL;
+    const struct sj_large seen = *large;
+    const char *fault = record_fault(&seen, granule);
+    if (fault == NULL && !others_name_nothing(&seen, granule))
+        fault = "two records claim a granule: a large block's, and another";
+    sj_compiler_barrier();
+    bool is_whole = sj_load_acquire_u32(&large->live) != 0 && sj_load_acquire_u32(&large->changes) == changes &&
+                    sj_load_relaxed_u32(&large->span.kind) == SJ_SPAN_LARGE &&
+                    sj_window_lookup(granule) == &large->span;
+    return is_whole ? fault : NULL;
 }

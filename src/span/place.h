@@ -83,6 +83,13 @@ bool sj__place_lift_guard_back(struct sj_large *large);
 /* Makes all pages of the block's granules accessible again. False: some may still fault; their flags stay set. */
 bool sj__place_lift_guards(struct sj_large *large);
 
+/* A live block is going to be changed, or has been: `step` is 1. */
+void sj__place_note_change(struct sj_large *large, uint32_t step);
+
+/* What is wrong with the record of a large block that the map names at `granule`; NULL if nothing is, or the block is not live or
+ * being changed. For any thread; the record is a large block's. */
+const char *sj__place_fault(const struct sj_large *large, size_t granule);
+
 /* The block is live; and the map names it; or names it no more. */
 void sj__place_make_live(struct sj_large *large);
 void sj__place_publish(struct sj_large *large);

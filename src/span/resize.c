@@ -166,8 +166,10 @@ void *sj__large_resize(const struct sj_policy *policy, struct sj_large *large, s
     size_t usable_bytes = sj_round_up(size_bytes + large->shift_bytes, sj__page_bytes()) - large->shift_bytes;
     if (usable_bytes > SJ_MAX_REQUEST_BYTES)
         return NULL;
-    if (usable_bytes > large->usable_bytes && !extend(policy, large, usable_bytes) &&
-        !move(policy, large, usable_bytes))
-        return NULL;
-    return set_size(policy, large, usable_bytes, size_bytes) ? large->start : NULL;
+    sj__place_note_change(large, 1);
+    bool resized = (usable_bytes <= large->usable_bytes || extend(policy, large, usable_bytes) ||
+                    move(policy, large, usable_bytes)) &&
+                   set_size(policy, large, usable_bytes, size_bytes);
+    sj__place_note_change(large, 1);
+    return resized ? large->start : NULL;
 }

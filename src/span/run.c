@@ -7,6 +7,7 @@
 #include "base/bits.h"
 #include "platform/lock.h"
 #include "platform/pages.h"
+#include "span/run_record.h"
 #include "span/scrub.h"
 
 enum {
@@ -19,20 +20,6 @@ enum {
                                 * window that was large once stays large */
     PAY_BY_KERNEL_BYTES = HELD_MIN_BYTES, /* what owes is written up to here, see doc/adr/0062 */
     AGED_CALLS = 256                      /* system calls of one pass of the clock */
-};
-
-struct run {
-    struct sj_span span; /* kind SJ_SPAN_RUN or SJ_SPAN_FRESH while free, SJ_SPAN_FREED in the pool of records */
-    size_t first_granule;
-    size_t granules;
-    struct run *next; /* in its bin, or in the pool */
-    struct run *previous;
-    struct run *older; /* of the runs that hold pages */
-    struct run *newer;
-    uint64_t freed_ms; /* since when its largest part has been free */
-    size_t owed_bytes;
-    uint32_t content; /* enum sj_run_content */
-    bool fresh;       /* none of it was ever handed out */
 };
 
 struct bins {

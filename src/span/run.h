@@ -76,6 +76,9 @@ void sj__run_give_owing(size_t first_granule, size_t granules, size_t owed_bytes
  * forbids it. */
 bool sj__run_could_take(size_t bytes);
 
+/* What is wrong with the free run that the map names at `granule`; NULL if nothing is, or the granule is no run's. */
+const char *sj__run_fault(size_t granule);
+
 /* True if so much memory is in use that nothing free should be held. Takes no lock. */
 bool sj__run_is_pressed(void);
 

@@ -199,6 +199,11 @@ size_t sj__sampled_room(const void *pointer)
     return offset < sampled->usable_bytes ? sampled->usable_bytes - offset : 0;
 }
 
+const struct sj_span *sj__sampled_span(void)
+{
+    return &pool_span;
+}
+
 void sj__sampled_read_counts(struct sj_sampled_counts *out)
 {
     out->allocated_blocks = sj_load_relaxed_u64(&allocated_blocks);

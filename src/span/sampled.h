@@ -62,6 +62,9 @@ bool sj__sampled_free(struct sj_sampled *sampled, const void *caller, const char
  * block. NULL if there is none. */
 struct sj_sampled *sj__sampled_at(const void *address);
 
+/* What the map names for all granules of the pool. */
+const struct sj_span *sj__sampled_span(void);
+
 /* Bytes from `pointer` to the end of its live block; 0 if it is in none. */
 size_t sj__sampled_room(const void *pointer);
 

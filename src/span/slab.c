@@ -179,3 +179,53 @@ bool sj__slab_release(struct sj_slab *slab, size_t *paid_bytes)
     *paid_bytes = owed_slots * slab->slot_bytes;
     return true;
 }
+
+/* ---- The check --------------------------------------------------------------------------------------------------- */
+
+uint64_t sj__slab_opened_of(const struct sj_slab *slab, unsigned word_index)
+{
+    unsigned fresh_slots = sj__size_classes[slab->class_index].fresh_slots;
+    uint64_t opened = 0;
+    for (unsigned first = 0; first < SJ_WORD_BITS; first += fresh_slots) {
+        unsigned first_slot = word_index * SJ_WORD_BITS + first;
+        if (first_slot >= slab->slots)
+            break;
+        unsigned index = first_slot / fresh_slots;
+        unsigned turn = index + (index < slab->first_group ? slab->groups : 0u) - slab->first_group;
+        unsigned slots = slab->slots - first_slot < fresh_slots ? slab->slots - first_slot : fresh_slots;
+        if (turn < slab->opened)
+            opened |= sj_low_mask(slots) << first;
+    }
+    return opened;
+}
+
+static bool has_class_measures(const struct sj_slab *slab, const struct sj_size_class *size_class)
+{
+    unsigned groups = (size_class->slots + size_class->fresh_slots - 1u) / size_class->fresh_slots;
+    return slab->slot_bytes == size_class->slot_bytes && slab->reciprocal == size_class->reciprocal &&
+           slab->slots == size_class->slots && slab->words == size_class->words && slab->groups == groups &&
+           slab->first_group < groups && slab->opened <= groups && slab->cursor <= slab->slots;
+}
+
+const char *sj__slab_fault(const struct sj_slab *slab)
+{
+    if (slab->class_index >= SJ_CLASS_COUNT)
+        return "a slab is of no size class";
+    const struct sj_size_class *size_class = &sj__size_classes[slab->class_index];
+    if (!has_class_measures(slab, size_class))
+        return "a slab does not have the measures of its size class";
+    size_t remote_bytes = sizeof(struct sj_remote) + size_class->words * sizeof(struct sj_atomic_u64);
+    if (!sj__arena_holds(slab->remote, remote_bytes))
+        return "a slab's remote bits lie nowhere";
+    size_t limit = sj_load_acquire_size(&sj__window_limit_bytes) >> SJ_GRANULE_SHIFT; /* pairs with the growth */
+    size_t granules = size_class->granules + (slab->guarded ? 1u : 0u);
+    if (slab->first_granule >= limit || granules > limit - slab->first_granule ||
+        slab->base != sj_window_address(slab->first_granule))
+        return "a slab is not where its record says";
+    for (size_t i = 0; i < size_class->granules; i++)
+        if (sj_window_lookup(slab->first_granule + i) != &slab->span)
+            return "the map has another record than the slab's for one of its granules";
+    if (slab->guarded && sj_window_lookup(slab->first_granule + granules - 1) != sj__window_unused)
+        return "the guard behind a slab is somebody's";
+    return NULL;
+}

@@ -142,6 +142,13 @@ void sj__slab_close(struct sj_slab *slab);
 /* Forgets when its units were taken: another heap counts from elsewhere. */
 void sj__slab_forget_turns(struct sj_slab *slab);
 
+/* What is wrong with the record of an open slab, measured by its class and by the map; NULL if nothing is. Under the owner's
+ * lock. */
+const char *sj__slab_fault(const struct sj_slab *slab);
+
+/* Those slots of a word of planes that have been opened. Under the owner's lock. */
+uint64_t sj__slab_opened_of(const struct sj_slab *slab, unsigned word_index);
+
 /* How many of its slots are live. */
 uint32_t sj__slab_live(const struct sj_slab *slab);
 

@@ -60,8 +60,9 @@ static void options_settle__gives_default_level_when_no_texts(void)
     CHECK(
         strcmp(
             print(&settings),
-            "level=2,random=on,delay=run,quarantine=16k,scrub=auto,verify=off,guard=large,align_end=off,trap=off,isolate=on,copy=write,sized=on,"
-            "sample=20000,sample_rate=1000,"
+            "level=2,random=on,delay=run,quarantine=16k,scrub=auto,verify=off,guard=large,align_end=off,trap=off,"
+            "isolate=on,copy=write,sized=on,"
+            "sample=20000,sample_rate=1000,walk=0,"
             "foreign=report,onerror=abort,"
             "thp=never,release_ms=1000,release_max_bytes=67108864,hold_max_bytes=134217728,"
             "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,live=on,tick=off,"
@@ -84,7 +85,8 @@ static void options_settle__equals_level_when_level_is_set(void)
 static void options_apply__takes_level_first_when_it_stands_last(void)
 {
     const struct sj_settings settings = settle_environment("scrub=free,random=off,level=1");
-    CHECK(strstr(print(&settings), "level=1,random=off,delay=run,quarantine=16k,scrub=free,verify=off,guard=large") != NULL);
+    CHECK(strstr(print(&settings), "level=1,random=off,delay=run,quarantine=16k,scrub=free,verify=off,guard=large") !=
+          NULL);
 }
 
 static void options_apply__takes_last_when_key_is_repeated(void)
@@ -252,6 +254,18 @@ static void options_settle__raises_samples_when_there_are_fewer_than_the_floors(
     CHECK_EQ(settle(&texts).policy.sample, 500);
     texts.environment = "sample=499";
     CHECK_EQ(settle(&texts).policy.sample, 499);
+}
+
+static void options_settle__walks_as_often_as_the_floor_does(void)
+{
+    struct sj_option_texts texts = { .file = "floor=4\n", .environment = "level=4,walk=off" };
+    CHECK_EQ(settle(&texts).policy.walk, 10000);
+    CHECK(strstr(warnings, "walk") != NULL);
+    texts.environment = "walk=1";
+    CHECK_EQ(settle(&texts).policy.walk, 1);
+    CHECK_EQ(settle_environment("level=4").policy.walk, 10000);
+    CHECK_EQ(settle_environment("level=3").policy.walk, 0);
+    CHECK_EQ(settle_environment("level=3,walk=7").policy.walk, 7);
 }
 
 static void options_settle__rests_slots_when_samples_are_asked_for(void)
@@ -511,6 +525,7 @@ int main(int argc, char **argv)
     RUN(options_settle__warns_when_section_is_not_closed);
     RUN(options_settle__raises_when_under_floor);
     RUN(options_settle__raises_samples_when_there_are_fewer_than_the_floors);
+    RUN(options_settle__walks_as_often_as_the_floor_does);
     RUN(options_settle__rests_slots_when_samples_are_asked_for);
     RUN(options_settle__takes_floor_of_section_when_program_matches);
     RUN(options_settle__never_ends_under_floor_when_texts_are_random);
