@@ -29,7 +29,7 @@ _scrubjay()
     esac
     case $command in
         stat | top) words=$(_scrubjay_processes) ;;
-        ctl) words="$(_scrubjay_processes) level= release_ms= purge trim" ;;
+        ctl) words="$(_scrubjay_processes) level= release_ms= purge trim check" ;;
         verify) words=$(_scrubjay_processes) ;;
         explain) words="$(_scrubjay_options) options levels reports release" ;;
     esac

@@ -27,6 +27,7 @@ static void print_usage(FILE *out)
         "  release_ms=N    how long free memory is held from now on; -1: not by time\n"
         "  purge           give free memory back to the system at once\n"
         "  trim            the same, also what other threads keep\n"
+        "  check           check the whole heap; damage ends the process with a report\n"
         "\n"
         "The process carries it out on its next slow path; it is waited for 5 seconds, or as --wait says. It needs "
         "the\n"
@@ -49,6 +50,10 @@ static bool parse(const char *word, enum sj_command *command, uint64_t *number)
     if (strcmp(word, "purge") == 0 || strcmp(word, "trim") == 0) {
         *command = SJ_COMMAND_PURGE;
         *number = word[0] == 't';
+        return true;
+    }
+    if (strcmp(word, "check") == 0) {
+        *command = SJ_COMMAND_CHECK;
         return true;
     }
     if (is_number && length == strlen("level") && memcmp(word, "level", length) == 0) {
@@ -93,6 +98,8 @@ static int say_answer(const struct sj_remote *remote, enum sj_command command, c
         say_level(remote);
     else if (command == SJ_COMMAND_PURGE)
         puts(answer->number != 0 ? "free memory was given back" : "there was nothing to give back");
+    else if (command == SJ_COMMAND_CHECK)
+        printf("checked %llu KiB of address space: no damage found\n", (unsigned long long)answer->number / 1024);
     else
         puts("set");
     return 0;
@@ -116,6 +123,11 @@ static int request(struct sj_remote *remote, const char *word, unsigned wait_ms)
             "ask again later",
             word, (int)remote->target.process);
         return SJ_EXIT_CANNOT_TELL;
+    }
+    if (error == ESRCH && command == SJ_COMMAND_CHECK) {
+        sj__message("%s: process %d has ended meanwhile; if damage was found its report says which", word,
+                    (int)remote->target.process);
+        return 1;
     }
     if (error != 0) {
         sj__message("%s: process %d can't be asked: %s", word, (int)remote->target.process, strerror(error));

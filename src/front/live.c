@@ -4,6 +4,7 @@
  */
 #include "front/live.h"
 
+#include "front/check.h"
 #include "front/control.h"
 #include "front/entry.h"
 #include "front/fast.h"
@@ -237,6 +238,7 @@ static int carry_out(struct sj_control *control, uint64_t command, uint64_t numb
     switch (command) {
     case SJ_COMMAND_COUNTERS: fill_counters(control); break;
     case SJ_COMMAND_PURGE: *result = sj__pass_purge(number != 0 ? SJ_PURGE_ALL : SJ_PURGE) > 0; break;
+    case SJ_COMMAND_CHECK: *result = sj__check_whole(); break;
     case SJ_COMMAND_RELEASE_MS: set_release_ms(number); break;
     case SJ_COMMAND_LEVEL:
         error = raise_locked(number > SJ_LEVEL_MAX ? SJ_LEVEL_MAX + 1 : (unsigned)number);

@@ -30,6 +30,7 @@ enum sj_command {
     SJ_COMMAND_PURGE, /* gives free memory back: number 0 as sj_purge(0), else as sj_purge(1). Answer: 1 if any was */
     SJ_COMMAND_LEVEL, /* raises to level `number`. Answer: the level in force */
     SJ_COMMAND_RELEASE_MS, /* sets release_ms to `number`; all ones: never */
+    SJ_COMMAND_CHECK,      /* checks the whole heap, as sj_check(0). Answer: the bytes of address space that this was */
 };
 
 struct sj_request {

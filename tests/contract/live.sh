@@ -124,8 +124,9 @@ check stat_is_json ledger_by_stat
 other_requests()
 {
     start level=2 ./busy
-    ask ctl "$process" release_ms=77 purge trim >said
+    ask ctl "$process" release_ms=77 purge trim check >said
     says "$(cat said)" set
+    says "$(cat said)" "no damage found"
     "$command" ctl "$process" frobnicate 2>said
     [ $? = 2 ] || echo "an unknown request has another status"
     "$command" ctl "$process" level=4 pruge 2>said >&2
