@@ -73,7 +73,7 @@ SJ_ALWAYS_INLINE void sj__entry_free_aligned_sized(void *block, size_t alignment
 
 SJ_ALWAYS_INLINE size_t sj__entry_usable_size(void *block)
 {
-    return SJ_LEVEL_IS_FIXED ? sj_fast_usable_size(block) : sj__sealed.dispatch.usable_size(block);
+    return SJ_LEVEL_IS_FIXED ? sj_fast_usable_size(SJ_FIXED_POLICY, block) : sj__sealed.dispatch.usable_size(block);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/plain.h"
 #include "report/report.h"
 #include "span/sampled.h"
+#include "span/tail.h"
 
 #include <string.h>
 
@@ -60,8 +61,8 @@ static size_t room_in_large(const void *pointer, size_t bytes)
         if (kind == SJ_SPAN_LARGE) {
             const struct sj_large *large = (const struct sj_large *)(const void *)span;
             size_t offset = (size_t)((const char *)pointer - large->start);
-            return sj_load_relaxed_u32(&large->live) != 0 && offset < large->usable_bytes ? large->usable_bytes - offset
-                                                                                          : 0;
+            size_t usable_bytes = sj_load_relaxed_u32(&large->live) != 0 ? sj__large_usable(large) : 0;
+            return offset < usable_bytes ? usable_bytes - offset : 0;
         }
         if (steps == 0)
             return room_before_next(pointer, bytes);
@@ -70,12 +71,21 @@ static size_t room_in_large(const void *pointer, size_t bytes)
     }
 }
 
+static size_t room_in_slot(const struct sj_slab *slab, const void *pointer)
+{
+    size_t room = sj_copy_slot_room(slab, pointer, slab->slots);
+    if (room == 0 || slab->canary == SJ_CANARY_OFF)
+        return room;
+    size_t tail = sj_tail_bytes(slab, sj_slot_of(slab->reciprocal, (size_t)((const char *)pointer - slab->base)));
+    return room > tail ? room - tail : 0;
+}
+
 size_t sj__copy_room(const void *pointer, size_t bytes)
 {
     struct sj_span *span = sj_window_lookup(sj_window_granule(pointer));
     uint32_t kind = sj_load_relaxed_u32(&span->kind);
     if (kind == SJ_SPAN_SLAB)
-        return sj_copy_slot_room((struct sj_slab *)(void *)span, pointer);
+        return room_in_slot((struct sj_slab *)(void *)span, pointer);
     if (kind == SJ_SPAN_SAMPLED)
         return sj__sampled_room(pointer);
     return room_in_large(pointer, bytes);
@@ -87,7 +97,8 @@ static bool is_live(const struct sj_judgement *judgement)
         return judgement->block != NULL && sj__sampled_room(judgement->block) != 0;
     if (judgement->slab == NULL)
         return judgement->large != NULL;
-    return judgement->block != NULL && sj_copy_slot_room(judgement->slab, judgement->block) != 0;
+    return judgement->block != NULL &&
+           sj_copy_slot_room(judgement->slab, judgement->block, judgement->slab->slots) != 0;
 }
 
 SJ_COLD static void stop(enum sj_report_id id, const void *pointer, size_t bytes, struct sj_asker asker)
@@ -96,7 +107,8 @@ SJ_COLD static void stop(enum sj_report_id id, const void *pointer, size_t bytes
     struct sj_report_facts facts = sj__judge_facts(&judgement, pointer, asker);
     facts.given_bytes = bytes;
     if (is_live(&judgement)) {
-        facts.expected_bytes = judgement.usable_bytes - facts.offset_bytes;
+        bool is_inside = facts.offset_bytes < judgement.usable_bytes;
+        facts.expected_bytes = is_inside ? judgement.usable_bytes - facts.offset_bytes : 0;
         if (facts.expected_bytes >= bytes)
             return;
         facts.note = "given: the bytes from ptr on that the copy takes; expected: those that are left in the block";

@@ -5,7 +5,7 @@
  * Why this way: a copy has both ends of a write in hand before it writes, which no other place has, so an overflow by
  * copying is stopped with nothing overwritten. The block is found as in free: one subtraction and compare tell what is
  * not ours (stack, globals, other mappings), which passes; then the map, the record, a multiplication for the slot. A
- * slot's end is the bound. The slot's live and remote bits are read too: a copy into a freed block is a use after free.
+ * slot's end is the bound, or where its canary begins. The slot's live and remote bits are read too: a copy into a freed block is a use after free.
  * Large blocks have a guard page behind them, so a small copy that runs off their end is stopped by that; only as much is
  * walked back to find the start of a large block as the copy itself is long (one granule for each 512 bytes). Where that is
  * not enough the granules that the copy reaches are looked at: one that names something is not the block's any more.
@@ -44,13 +44,14 @@ SJ_ALWAYS_INLINE bool sj_copy_checks_read(const void *from)
     return (uintptr_t)from - sj__sealed.copies.read_base < sj_peek_size(&sj__window_limit_bytes);
 }
 
-/* How many bytes there are from `pointer`, which lies in the slab, to the end of its slot; 0 if that is not live. */
-SJ_ALWAYS_INLINE size_t sj_copy_slot_room(const struct sj_slab *slab, const void *pointer)
+/* How many bytes there are from `pointer`, which lies in the slab, to the end of its slot; 0 if that is not live, or none of
+ * the first `slots`. */
+SJ_ALWAYS_INLINE size_t sj_copy_slot_room(const struct sj_slab *slab, const void *pointer, size_t slots)
 {
     size_t offset = (size_t)((const char *)pointer - slab->base);
     size_t slot;
     (void)sj_slot_exact(slab->reciprocal, offset, &slot); /* the inside of a slot is good too */
-    if (sj_unlikely(slot >= slab->slots))                 /* also before the first slot, where the offset wraps */
+    if (sj_unlikely(slot >= slots))                       /* also before the first slot, where the offset wraps */
         return 0;
     size_t word_index = slot / SJ_WORD_BITS;
     uint64_t bit = (uint64_t)1 << (slot % SJ_WORD_BITS);
@@ -62,14 +63,16 @@ SJ_ALWAYS_INLINE size_t sj_copy_slot_room(const struct sj_slab *slab, const void
     return (slot + 1) * slab->slot_bytes - offset;
 }
 
-/* Do `bytes` bytes from `to`, where writes are checked, fit the slot they lie in? False for large blocks too. What stays
+/* Do `bytes` bytes from `to`, where writes are checked, fit the slot they lie in? False for large blocks too, and for slots
+ * with canaries, which begin before the slot's end. What stays
  * within one step of the size classes, as most tiny copies do, crosses no slot's end, and nothing need be looked up. */
 SJ_ALWAYS_INLINE bool sj_copy_fits_slot(const void *to, size_t bytes)
 {
     if (bytes <= -((uintptr_t)to | -(uintptr_t)SJ_SMALL_STEP_BYTES))
         return true;
     struct sj_span *span = sj_window_lookup(((uintptr_t)to - sj__sealed.copies.write_base) >> SJ_GRANULE_SHIFT);
-    return sj_peek_u32(&span->kind) == SJ_SPAN_SLAB && sj_copy_slot_room((struct sj_slab *)(void *)span, to) >= bytes;
+    struct sj_slab *slab = (struct sj_slab *)(void *)span;
+    return sj_peek_u32(&span->kind) == SJ_SPAN_SLAB && sj_copy_slot_room(slab, to, slab->plain_slots) >= bytes;
 }
 
 /* How many bytes there are from `pointer`, which lies in the window, to the end of its block, small or large; 0 if it is

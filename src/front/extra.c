@@ -67,13 +67,15 @@ SJ_EXPORT size_t sj_nallocx(size_t size, int flags)
     size_t alignment = alignment_of(flags), rounded = 0;
     if (!calls_are_ours())
         return size;
-    unsigned class_index = sj__class_of_aligned(size, alignment);
+    const struct sj_policy *policy = &sj__sealed.in_force->policy;
+    unsigned class_index = sj_heap_class_for(policy, size != 0 ? size : 1, alignment);
     if (class_index != 0)
-        return sj__size_classes[class_index].usable_bytes;
+        return policy->canary == SJ_CANARY_EXACT ? size
+                                                 : sj__size_classes[class_index].usable_bytes - sj_canary_least(policy);
     if (!sj_checked_round_up(size, sj__page_bytes(), &rounded) || rounded > SJ_MAX_REQUEST_BYTES ||
         alignment > SJ_MAX_REQUEST_BYTES)
         return 0;
-    return rounded - sj_large_shift(&sj__sealed.in_force->policy, rounded, size, alignment);
+    return policy->canary != SJ_CANARY_OFF ? size : rounded - sj_large_shift(policy, rounded, size, alignment);
 }
 
 /* jemalloc zeroes what is usable, not only what was asked for. */

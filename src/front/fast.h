@@ -25,6 +25,7 @@
 #include "heap/detain.h"
 #include "heap/heap.h"
 #include "span/scrub.h"
+#include "span/tail.h"
 
 #include <string.h>
 
@@ -33,28 +34,39 @@ SJ_ALWAYS_INLINE void *sj_fast_slow(size_t size_bytes, bool zero)
     return zero ? sj__slow_calloc(size_bytes) : sj__slow_malloc(size_bytes);
 }
 
+/* A size that a slot may be ready for. With canaries not 0, since such objects have none. */
+SJ_ALWAYS_INLINE bool sj_fast_is_small(const struct sj_policy *policy, size_t size_bytes)
+{
+    return policy->canary == SJ_CANARY_OFF ? size_bytes <= SJ_SMALL_MAX_BYTES
+                                           : size_bytes - 1 < SJ_SMALL_MAX_BYTES - SJ_CANARY_BYTES;
+}
+
 /* The slot is taken and live: makes it the program's. What takes a call leaves for it, so that no register is saved. */
 SJ_ALWAYS_INLINE void *sj_fast_hand_out(const struct sj_policy *policy, struct sj_heap *heap, const struct sj_bin *bin,
-                                        char *start, bool zero, bool dirty)
+                                        struct sj_slab *slab, char *start, size_t size_bytes, bool zero, bool dirty)
 {
     size_t slot_bytes = bin->slot_bytes;
     if (policy->verify &&
         (slot_bytes > SJ_FILL_INLINE_BYTES || sj_unlikely(!sj_fill_holds_inline(start, slot_bytes, 0))))
-        return sj__slow_hand_out(start, zero);
+        return sj__slow_hand_out(start, size_bytes, zero);
+    if (zero && policy->canary != SJ_CANARY_OFF && sj_unlikely(dirty))
+        return sj__slow_hand_out(start, size_bytes, zero);
     if (zero) {
         if (sj_unlikely(dirty))
             return memset(start, 0, slot_bytes);
         heap->calloc_avoided_bytes += slot_bytes;
     }
+    if (policy->canary != SJ_CANARY_OFF && sj_unlikely(!sj_tail_set_short(slab, start, size_bytes)))
+        return sj__slow_hand_out(start, size_bytes, false);
     return start;
 }
 
 SJ_ALWAYS_INLINE void *sj_fast_malloc(const struct sj_policy *policy, size_t size_bytes, bool zero)
 {
-    if (sj_unlikely(size_bytes > SJ_SMALL_MAX_BYTES))
+    if (sj_unlikely(!sj_fast_is_small(policy, size_bytes)))
         return sj_fast_slow(size_bytes, zero);
     struct sj_heap *heap = sj__heap_current;
-    struct sj_bin *bin = sj_heap_bin_for(heap, size_bytes);
+    struct sj_bin *bin = sj_heap_bin_for(heap, size_bytes + sj_canary_least(policy));
     sj_hold(bin);
     struct sj_word *word = bin->word;
     uint64_t *source = sj_bin_source(policy, bin, word);
@@ -70,6 +82,8 @@ SJ_ALWAYS_INLINE void *sj_fast_malloc(const struct sj_policy *policy, size_t siz
         return sj_fast_slow(size_bytes, zero);
     sj_word_set(&word->live, bit); /* from here on a signal handler passes this slot by */
     char *start = sj_bin_slot(bin, bit);
+    struct sj_slab *slab =
+        policy->canary != SJ_CANARY_OFF ? bin->slab : NULL; /* of `start`, as the next lines see to */
     sj_compiler_barrier();
     /* Before, a handler may have taken slots, this one too, or used the word up and put another in its place. Then this
      * slot is left live, nobody's, unless the handler got it. */
@@ -77,7 +91,7 @@ SJ_ALWAYS_INLINE void *sj_fast_malloc(const struct sj_policy *policy, size_t siz
         return sj_fast_slow(size_bytes, zero);
     sj_word_clear(source, bit); /* not a store of `bits` less one: even now a handler may take others, or refill */
     sj_bin_pay(policy, heap, word, bit, start);
-    return sj_fast_hand_out(policy, heap, bin, start, zero, (word->dirty & bit) != 0);
+    return sj_fast_hand_out(policy, heap, bin, slab, start, size_bytes, zero, (word->dirty & bit) != 0);
 }
 
 SJ_ALWAYS_INLINE void *sj_fast_calloc(const struct sj_policy *policy, size_t count, size_t size_bytes)
@@ -113,6 +127,10 @@ SJ_ALWAYS_INLINE void sj_fast_free(const struct sj_policy *policy, void *block)
     if (sj_unlikely(sj_word_has(&slab->remote->bits[word_index].value, bit)))
         goto slow;
 
+    if (policy->canary != SJ_CANARY_OFF && sj_unlikely(!sj_tail_holds_short(slab, slot, block))) {
+        sj__slow_free_own(block, slab, (unsigned)slot);
+        return;
+    }
     struct sj_quarantine *quarantine = &heap->quarantines[slab->class_index];
     if (policy->delay == SJ_DELAY_QUARANTINE && sj_unlikely(quarantine->entries == NULL)) {
         sj__slow_free_own(block, slab, (unsigned)slot);
@@ -156,8 +174,10 @@ SJ_ALWAYS_INLINE void sj_fast_free_sized(const struct sj_policy *policy, void *b
         return;
     }
     struct sj_span *span = sj__window_find(block);
-    if (sj_likely(size_bytes - 1 < SJ_SMALL_MAX_BYTES && sj_load_relaxed_ptr(&span->owner) == sj__heap_current &&
-                  ((struct sj_slab *)(void *)span)->class_index == sj_class_of(size_bytes)))
+    bool by_class = policy->canary != SJ_CANARY_EXACT; /* else it is in the slot's note */
+    if (sj_likely(by_class && size_bytes - 1 < SJ_SMALL_MAX_BYTES - sj_canary_least(policy) &&
+                  sj_load_relaxed_ptr(&span->owner) == sj__heap_current &&
+                  ((struct sj_slab *)(void *)span)->class_index == sj_class_of(size_bytes + sj_canary_least(policy))))
         sj_fast_free(policy, block);
     else
         sj__slow_free_sized(block, size_bytes);
@@ -186,6 +206,8 @@ SJ_ALWAYS_INLINE void *sj_fast_realloc(const struct sj_policy *policy, void *blo
 {
     if (block == NULL)
         return sj_fast_malloc(policy, size_bytes, false);
+    if (policy->canary != SJ_CANARY_OFF) /* its canary is to be looked at and renewed */
+        return sj__slow_realloc(block, size_bytes);
     struct sj_slab *slab = sj_fast_live_slab(block);
     if (sj_unlikely(slab == NULL || size_bytes == 0))
         return sj__slow_realloc(block, size_bytes);
@@ -194,8 +216,10 @@ SJ_ALWAYS_INLINE void *sj_fast_realloc(const struct sj_policy *policy, void *blo
     return sj__slow_move(block, sj__size_classes[slab->class_index].usable_bytes, size_bytes);
 }
 
-SJ_ALWAYS_INLINE size_t sj_fast_usable_size(void *block)
+SJ_ALWAYS_INLINE size_t sj_fast_usable_size(const struct sj_policy *policy, void *block)
 {
+    if (policy->canary != SJ_CANARY_OFF)
+        return sj__slow_usable_size(block);
     struct sj_slab *slab = sj_fast_live_slab(block);
     return sj_likely(slab != NULL) ? sj__size_classes[slab->class_index].usable_bytes : sj__slow_usable_size(block);
 }
@@ -224,7 +248,7 @@ SJ_ALWAYS_INLINE size_t sj_fast_usable_size(void *block)
     }                                                              \
     static size_t variant_usable_size(void *block)                 \
     {                                                              \
-        return sj_fast_usable_size(block);                         \
+        return sj_fast_usable_size((policy_of), block);            \
     }                                                              \
     const struct sj_dispatch table = {                             \
         .malloc = variant_malloc,                                  \

@@ -5,7 +5,9 @@
 #include "front/judge.h"
 
 #include "front/entry.h"
+#include "heap/heap.h"
 #include "report/report.h"
+#include "span/tail.h"
 
 static void judge_slot(struct sj_judgement *judgement, const char *pointer)
 {
@@ -13,11 +15,12 @@ static void judge_slot(struct sj_judgement *judgement, const char *pointer)
     size_t offset = (size_t)(pointer - slab->base);
     unsigned slot_index = sj_slot_of(slab->reciprocal, offset);
     judgement->slot_index = slot_index;
-    judgement->usable_bytes = sj__size_classes[slab->class_index].usable_bytes;
     if (slot_index >= slab->slots) {
+        judgement->usable_bytes = sj__size_classes[slab->class_index].usable_bytes;
         judgement->verdict = SJ_IS_UNTOUCHED; /* the slab's last bytes, which no slot covers */
         return;
     }
+    judgement->usable_bytes = sj_tail_usable(slab, slot_index);
     judgement->block = slab->base + (size_t)slot_index * slab->slot_bytes;
     const struct sj_word *word = &slab->planes[slot_index / SJ_WORD_BITS];
     uint64_t bit = (uint64_t)1 << (slot_index % SJ_WORD_BITS);
@@ -137,6 +140,44 @@ void sj__judge_report_double_free(const struct sj_judgement *judgement, const vo
     sj__report_refusable(SJ_DOUBLE_FREE, &facts);
 }
 
+void sj__judge_report_overrun(const char *block, size_t usable_bytes, const char *changed, struct sj_asker asker)
+{
+    size_t offset = distance(block, changed);
+    sj__report_misuse(SJ_OBJECT_OVERRUN, &(struct sj_report_facts){
+                                             .pointer = changed,
+                                             .block = block,
+                                             .function = asker.function,
+                                             .caller = asker.caller,
+                                             .size_bytes = usable_bytes,
+                                             .offset_bytes = offset,
+                                             .has_byte = true,
+                                             .byte_was = sj__canary_byte(block, offset - usable_bytes),
+                                             .byte_is = (uint8_t)*changed,
+                                         });
+}
+
+/* Can a small block that was asked for with this size and alignment be one of this class? From before a raise it has no
+ * room for a canary. */
+static bool leads_to(unsigned class_index, size_t size_bytes, size_t alignment)
+{
+    if (size_bytes == 0 || class_index == SJ_CLASS_ZERO)
+        return size_bytes == 0 && class_index == SJ_CLASS_ZERO;
+    return sj__class_of_aligned(size_bytes, alignment) == class_index ||
+           sj_heap_class_for(&sj__sealed.in_force->policy, size_bytes, alignment) == class_index;
+}
+
+static bool is_size_of_small(const struct sj_judgement *judgement, size_t size_bytes, size_t alignment)
+{
+    const struct sj_slab *slab = judgement->slab;
+    if (slab == NULL)
+        return leads_to(judgement->sampled->class_index, size_bytes, alignment);
+    if (slab->canary == SJ_CANARY_OFF)
+        return leads_to(slab->class_index, size_bytes, alignment);
+    return slab->canary == SJ_CANARY_EXACT
+               ? size_bytes == judgement->usable_bytes
+               : sj__class_of_aligned(size_bytes + SJ_CANARY_BYTES, alignment) == slab->class_index && size_bytes != 0;
+}
+
 void sj__judge_size(const struct sj_judgement *judgement, size_t size_bytes, size_t alignment, struct sj_asker asker)
 {
     struct sj_report_facts facts = sj__judge_facts(judgement, judgement->block, asker);
@@ -149,15 +190,11 @@ void sj__judge_size(const struct sj_judgement *judgement, size_t size_bytes, siz
     if (judgement->large != NULL) {
         const struct sj_large *large = judgement->large;
         facts.expected_bytes = large->requested_bytes;
-        if (size_bytes < large->requested_bytes || size_bytes > large->usable_bytes)
+        if (size_bytes < large->requested_bytes || size_bytes > sj__large_usable(large))
             sj__report_refusable(SJ_SIZE_MISMATCH, &facts);
         return;
     }
-    unsigned class_index = judgement->sampled != NULL ? judgement->sampled->class_index : judgement->slab->class_index;
-    bool matches = class_index == SJ_CLASS_ZERO
-                       ? size_bytes == 0
-                       : sj__class_of_aligned(size_bytes, alignment) == class_index && size_bytes != 0;
-    if (!matches) {
+    if (!is_size_of_small(judgement, size_bytes, alignment)) {
         facts.expected_bytes = judgement->usable_bytes;
         sj__report_refusable(SJ_SIZE_MISMATCH, &facts);
     }

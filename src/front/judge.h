@@ -56,6 +56,10 @@ void sj__judge_report(const struct sj_judgement *judgement, const void *pointer,
 void sj__judge_report_double_free(const struct sj_judgement *judgement, const void *pointer, struct sj_asker asker,
                                   const char *note);
 
+/* Reports that `changed`, behind a block of `usable_bytes`, is not as it was left. */
+_Noreturn void sj__judge_report_overrun(const char *block, size_t usable_bytes, const char *changed,
+                                        struct sj_asker asker);
+
 /* Checks that a block was allocated with this size and alignment (1: none stated), and reports if not. Returns if the block may
  * be freed: always under onerror=report. */
 void sj__judge_size(const struct sj_judgement *judgement, size_t size_bytes, size_t alignment, struct sj_asker asker);

@@ -152,6 +152,9 @@ static void write_page(const struct sj_settings *settings)
 {
     struct sj_dispatch raising;
     sj__sealed.raised_to = sj__variant_for(&settings->policy);
+    /* Before any slab can have canaries: these know of them, whatever the policy. */
+    __atomic_store_n(&sj__sealed.dispatch.realloc, sj__slow_realloc, __ATOMIC_RELEASE);
+    __atomic_store_n(&sj__sealed.dispatch.usable_size, sj__slow_usable_size, __ATOMIC_RELEASE);
     /* Release: who sees the pointer sees what it points to. */
     __atomic_store_n(&sj__sealed.in_force, settings, __ATOMIC_RELEASE);
     if (settings->policy.copy != SJ_COPY_OFF)

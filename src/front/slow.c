@@ -15,6 +15,7 @@
 #include "span/run.h"
 #include "span/scrub.h"
 #include "span/site.h"
+#include "span/tail.h"
 
 #include <errno.h>
 #include <string.h>
@@ -106,11 +107,19 @@ static void *slow_large(size_t alignment, size_t size_bytes, bool zero, struct s
     return block;
 }
 
-static void *slow_shared(unsigned class_index, bool zero, struct sj_asker asker)
+/* What a small allocation asks for. */
+struct request {
+    size_t size_bytes;
+    size_t alignment;
+    bool zero;
+    struct sj_asker asker;
+};
+
+static void *slow_shared(const struct request *request)
 {
     int saved_errno = errno;
-    enum sj_inside outer = enter_after_due(asker);
-    void *block = sj__heap_shared_malloc(class_index, zero);
+    enum sj_inside outer = enter_after_due(request->asker);
+    void *block = sj__heap_shared_malloc(request->size_bytes, request->alignment, request->zero);
     leave_after_due(outer);
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
@@ -153,14 +162,6 @@ _Noreturn static void report_raced(const struct sj_bin *bin, uint64_t bit, struc
                                       });
 }
 
-/* What a small allocation asks for. */
-struct request {
-    size_t size_bytes;
-    size_t alignment;
-    bool zero;
-    struct sj_asker asker;
-};
-
 /* The thread's next allocation is the sampled one. NULL if the pool has no place for it. */
 static void *sample(struct sj_heap *heap, unsigned class_index, const struct request *request)
 {
@@ -181,15 +182,16 @@ static void *sample(struct sj_heap *heap, unsigned class_index, const struct req
 }
 
 /* Hands out a slot of a bin that has one, with the checks of the fast path. A slot that is live already is dropped: a
- * signal handler got it between our reading the bin and writing it back. NULL if nothing is left. */
-static char *hand_out(struct sj_heap *heap, struct sj_bin *bin, bool zero, struct sj_asker asker)
+ * signal handler got it between our reading the bin and writing it back. NULL if nothing is left, or they have canaries and the
+ * class was chosen before that. */
+static char *hand_out(struct sj_heap *heap, struct sj_bin *bin, const struct request *request)
 {
     const struct sj_policy *policy = policy_in_force();
     for (;;) {
         struct sj_word *word = bin->word;
         uint64_t *source = sj_bin_source(policy, bin, word);
         uint64_t bits = sj_word_read(source);
-        if (bits == 0)
+        if (bits == 0 || !sj_tail_leaves(bin->slab, request->size_bytes))
             return NULL;
         uint64_t bit = sj_pick_bit(policy, heap, bin, bits);
         if ((sj_word_read(&word->live) & bit) != 0) {
@@ -197,7 +199,7 @@ static char *hand_out(struct sj_heap *heap, struct sj_bin *bin, bool zero, struc
             continue;
         }
         if ((sj_load_acquire_u64(bin->remote) & bit) != 0) /* pairs with the claim of a remote free */
-            report_raced(bin, bit, asker);
+            report_raced(bin, bit, request->asker);
         sj_word_set(&word->live, bit);
         char *start = sj_bin_slot(bin, bit);
         sj_compiler_barrier();
@@ -206,13 +208,13 @@ static char *hand_out(struct sj_heap *heap, struct sj_bin *bin, bool zero, struc
         sj_word_clear(source, bit);
         if (policy->scrub != SJ_SCRUB_OFF && (word->dirty & bit) != 0) /* taken before a raise; or delay=lifo */
             sj__heap_pay_slot(heap, start);
-        return sj__hand_out(policy_in_force(), heap, start, zero, asker.caller);
+        return sj__hand_out(policy_in_force(), heap, start, request->size_bytes, request->zero, request->asker.caller);
     }
 }
 
-void *sj__slow_hand_out(char *start, bool zero)
+void *sj__slow_hand_out(char *start, size_t size_bytes, bool zero)
 {
-    return sj__hand_out(policy_in_force(), sj__heap_current, start, zero, __builtin_return_address(0));
+    return sj__hand_out(policy_in_force(), sj__heap_current, start, size_bytes, zero, __builtin_return_address(0));
 }
 
 static void *serve(struct sj_heap *heap, unsigned class_index, const struct request *request)
@@ -220,57 +222,60 @@ static void *serve(struct sj_heap *heap, unsigned class_index, const struct requ
     struct sj_bin *bin = &heap->bins[class_index];
     if (sj_unlikely(heap->lists[class_index].sample_due) && sj_word_read(&bin->bits) == 0)
         return sample(heap, class_index, request);
-    return hand_out(heap, bin, request->zero, request->asker);
+    return hand_out(heap, bin, request);
 }
 
-static void *slow_class(unsigned class_index, const struct request *request)
+static unsigned class_for(const struct request *request)
 {
-    /* Inside already: this is a signal handler, and the thread's own heap is being worked on. */
-    if (class_index == SJ_CLASS_ZERO || sj__heap_current == &sj__heap_dead || sj__slow_is_inside())
-        return slow_shared(class_index, request->zero, request->asker);
-    int saved_errno = errno;
-    void *block = NULL;
-    struct sj_heap *heap;
-    while (block == NULL && (heap = ready_heap(class_index, request->asker)) != NULL)
-        block = serve(heap, class_index, request);
-    errno = block != NULL ? saved_errno : ENOMEM;
-    return block;
+    return sj_heap_class_for(policy_in_force(), request->size_bytes, request->alignment);
 }
 
-static void *allocate(size_t size_bytes, bool zero, struct sj_asker asker)
+/* From the thread's own heap. Its class may be another the next time: a raise may have come between, after which slots are to
+ * hold a canary too. */
+static void *slow_own(unsigned class_index, const struct request *request)
+{
+    int saved_errno = errno;
+    while (class_index != SJ_CLASS_ZERO) {
+        struct sj_heap *heap = ready_heap(class_index, request->asker);
+        void *block = heap != NULL ? serve(heap, class_index, request) : NULL;
+        if (block != NULL || heap == NULL) {
+            errno = heap != NULL ? saved_errno : ENOMEM;
+            return block;
+        }
+        class_index = class_for(request);
+    }
+    return slow_large(request->alignment, request->size_bytes, request->zero, request->asker);
+}
+
+static void *allocate(const struct request *request)
 {
     if (!is_started()) {
         errno = ENOMEM;
         return NULL;
     }
-    return size_bytes > SJ_SMALL_MAX_BYTES
-               ? slow_large(1, size_bytes, zero, asker)
-               : slow_class(sj_class_of(size_bytes), &(struct request){ size_bytes, 1, zero, asker });
+    bool is_nothing = request->size_bytes == 0 && request->alignment <= SJ_SMALL_STEP_BYTES;
+    unsigned class_index = class_for(request);
+    if (!is_nothing && class_index == SJ_CLASS_ZERO)
+        return slow_large(request->alignment, request->size_bytes, request->zero, request->asker);
+    /* Inside already: this is a signal handler, and the thread's own heap is being worked on. */
+    if (is_nothing || sj__heap_current == &sj__heap_dead || sj__slow_is_inside())
+        return slow_shared(request);
+    return slow_own(class_index, request);
 }
 
 void *sj__slow_malloc(size_t size_bytes)
 {
-    return allocate(size_bytes, false, ASKER("malloc"));
+    return allocate(&(struct request){ size_bytes, 1, false, ASKER("malloc") });
 }
 
 void *sj__slow_calloc(size_t size_bytes)
 {
-    return allocate(size_bytes, true, ASKER("calloc"));
+    return allocate(&(struct request){ size_bytes, 1, true, ASKER("calloc") });
 }
 
 void *sj__slow_aligned(size_t alignment, size_t size_bytes)
 {
-    struct sj_asker asker = ASKER("aligned_alloc");
-    if (!is_started()) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    struct request request = { size_bytes, alignment, false, asker };
-    if (size_bytes == 0)
-        return alignment <= SJ_SMALL_STEP_BYTES ? slow_class(SJ_CLASS_ZERO, &request)
-                                                : slow_large(alignment, 0, false, asker);
-    unsigned class_index = sj__class_of_aligned(size_bytes, alignment);
-    return class_index != 0 ? slow_class(class_index, &request) : slow_large(alignment, size_bytes, false, asker);
+    return allocate(&(struct request){ size_bytes, alignment, false, ASKER("aligned_alloc") });
 }
 
 /* ---- Free ------------------------------------------------------------------------------------------------------- */
@@ -282,12 +287,22 @@ static void report_queued(const void *block, const struct sj_slab *slab, struct 
     sj__judge_report_double_free(&judgement, block, asker, "the first free is still queued for the owner");
 }
 
+/* Ends the process if what lies behind a live object has changed. */
+static void check_tail(const struct sj_slab *slab, unsigned slot_index, struct sj_asker asker)
+{
+    const char *changed = sj__tail_changed(slab, slot_index);
+    if (sj_unlikely(changed != NULL))
+        sj__judge_report_overrun(slab->base + (size_t)slot_index * slab->slot_bytes, sj_tail_usable(slab, slot_index),
+                                 changed, asker);
+}
+
 static void free_slot(const struct sj_judgement *judgement, void *block, struct sj_asker asker)
 {
     switch (sj__remote_free(policy_in_force(), judgement->slab, judgement->slot_index)) {
     case SJ_REMOTE_FREED: return;
     case SJ_REMOTE_NOT_LIVE: sj__judge_report_double_free(judgement, block, asker, NULL); return;
     case SJ_REMOTE_ALREADY_FREED: report_queued(block, judgement->slab, asker); return;
+    case SJ_REMOTE_OVERRUN: check_tail(judgement->slab, judgement->slot_index, asker); return;
     }
 }
 
@@ -314,8 +329,16 @@ static bool free_sampled(const struct sj_judgement *judgement, struct sj_asker a
     return was_live;
 }
 
+static void check_large_tail(const struct sj_large *large, struct sj_asker asker)
+{
+    const char *changed = sj__large_changed(large);
+    if (sj_unlikely(changed != NULL))
+        sj__judge_report_overrun(large->start, sj__large_usable(large), changed, asker);
+}
+
 static bool free_large(const struct sj_judgement *judgement, void *block, struct sj_asker asker)
 {
+    check_large_tail(judgement->large, asker);
     enum sj_inside outer = sj__slow_enter(asker);
     bool was_live = sj__large_free(policy_in_force(), judgement->large, block);
     sj__slow_leave(outer);
@@ -346,6 +369,8 @@ static bool free_of_another_thread(void *block, struct sj_asker asker)
     enum sj_remote_outcome outcome = sj__remote_free(policy_in_force(), slab, (unsigned)slot);
     if (sj_unlikely(outcome == SJ_REMOTE_ALREADY_FREED))
         report_queued(block, slab, asker);
+    if (sj_unlikely(outcome == SJ_REMOTE_OVERRUN))
+        check_tail(slab, (unsigned)slot, asker);
     return outcome != SJ_REMOTE_NOT_LIVE;
 }
 
@@ -373,6 +398,7 @@ void sj__slow_free_own(void *block, struct sj_slab *slab, unsigned slot_index)
 {
     struct sj_word *word = &slab->planes[slot_index / SJ_WORD_BITS];
     uint64_t bit = (uint64_t)1 << (slot_index % SJ_WORD_BITS);
+    check_tail(slab, slot_index, ASKER("free"));
     if (!sj__slow_is_inside()) /* else this is a signal handler: the slot does without */
         sj__detain_prepare(policy_in_force(), sj__heap_current, slab->class_index);
     if (sj_scrubs_at_free(policy_in_force(), slab->slot_bytes)) {
@@ -465,8 +491,10 @@ void *sj__slow_realloc(void *block, size_t size_bytes)
         sj__entry_free(block);
         return NULL;
     }
+    unsigned class_index = sj_heap_class_for(policy_in_force(), size_bytes, 1);
     if (judgement.large != NULL) {
-        void *resized = size_bytes > SJ_SMALL_MAX_BYTES ? resize_large(judgement.large, size_bytes, asker) : NULL;
+        check_large_tail(judgement.large, asker);
+        void *resized = class_index == SJ_CLASS_ZERO ? resize_large(judgement.large, size_bytes, asker) : NULL;
         if (resized == NULL) {
             resized = sj__slow_move(block, judgement.usable_bytes, size_bytes);
             sj__large_count_copy(resized != NULL ? smaller(judgement.usable_bytes, size_bytes) : 0);
@@ -474,11 +502,15 @@ void *sj__slow_realloc(void *block, size_t size_bytes)
         return resized;
     }
     if (judgement.sampled != NULL && size_bytes == judgement.usable_bytes &&
-        sj_class_of(size_bytes) == judgement.sampled->class_index) /* else free_sized would miss its alignment */
+        class_index == judgement.sampled->class_index) /* else free_sized would miss its alignment */
         return block;
-    if (judgement.slab != NULL && size_bytes <= SJ_SMALL_MAX_BYTES &&
-        sj_class_of(size_bytes) == judgement.slab->class_index)
-        return block;
+    if (judgement.slab != NULL) {
+        check_tail(judgement.slab, judgement.slot_index, asker);
+        if (class_index != SJ_CLASS_ZERO && class_index == judgement.slab->class_index) {
+            sj__tail_renew(judgement.slab, judgement.slot_index, size_bytes);
+            return block;
+        }
+    }
     return sj__slow_move(block, judgement.usable_bytes, size_bytes);
 }
 

@@ -24,8 +24,8 @@ void *sj__slow_calloc(size_t size_bytes); /* zeroed */
 void *sj__slow_aligned(size_t alignment, size_t size_bytes);
 void *sj__slow_realloc(void *block, size_t size_bytes);
 
-/* The rest of a hand-out: `start` is a live slot of the calling thread's own. Returns it. */
-void *sj__slow_hand_out(char *start, bool zero);
+/* The rest of a hand-out: `start` is a live slot of the calling thread's own, for an object of `size_bytes`. Returns it. */
+void *sj__slow_hand_out(char *start, size_t size_bytes, bool zero);
 
 /* Moves a valid block of `old_bytes` to a new one. The old one stays as it is if there is no memory. */
 void *sj__slow_move(void *block, size_t old_bytes, size_t size_bytes);

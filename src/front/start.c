@@ -206,11 +206,12 @@ const struct sj_dispatch *sj__variant_for(const struct sj_policy *policy)
 /* Opens the heap and puts it in force. */
 static bool take_place(struct sj_settings *settings)
 {
-    uint64_t random[3] = { settings->seed, settings->seed * 3, settings->seed * 5 };
+    uint64_t random[4] = { settings->seed, settings->seed * 3, settings->seed * 5, settings->seed * 7 };
     if (!settings->policy.fixed_seed)
         (void)sj__entropy_fill(random, sizeof random);
     if (!sj__window_start(random[0], random[1], random[2], settings->thp == SJ_THP_SYSTEM))
         return false;
+    sj__canary_secret = random[3];
     sj__size_classes_start();
     if (settings->policy.isolate)
         sj__run_keep_apart();

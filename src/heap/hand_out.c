@@ -6,6 +6,7 @@
 
 #include "guard/fill.h"
 #include "report/report.h"
+#include "span/tail.h"
 
 #include <string.h>
 
@@ -33,7 +34,8 @@ static void settle(struct sj_heap *heap, struct sj_slab *slab, const struct sj_g
     heap->paid_reuse_bytes += sj__slab_pay(slab, slot);
 }
 
-void *sj__hand_out(const struct sj_policy *policy, struct sj_heap *heap, char *start, bool zero, const void *caller)
+void *sj__hand_out(const struct sj_policy *policy, struct sj_heap *heap, char *start, size_t size_bytes, bool zero,
+                   const void *caller)
 {
     struct sj_slab *slab = (struct sj_slab *)(void *)sj_window_lookup(sj_window_granule(start));
     struct sj_group slot = sj_slab_slot_at(slab, start);
@@ -45,6 +47,8 @@ void *sj__hand_out(const struct sj_policy *policy, struct sj_heap *heap, char *s
         else
             heap->calloc_avoided_bytes += slab->slot_bytes;
     }
+    if (slab->canary != SJ_CANARY_OFF)
+        sj__tail_set(slab, slot.word_index * SJ_WORD_BITS + sj_lowest_bit(slot.bits), size_bytes);
     return start;
 }
 

@@ -12,6 +12,7 @@
 #include "span/large.h"
 #include "span/release.h"
 #include "span/scrub.h"
+#include "span/tail.h"
 
 #include <string.h>
 
@@ -371,7 +372,8 @@ static bool refill_locked(const struct sj_policy *policy, struct sj_heap *heap, 
         note_rest(heap, slab, &how, &group);
     if (policy->delay != SJ_DELAY_LIFO) {
         list->taken_slots += sj_count_bits(group.bits);
-        if (class_index != SJ_CLASS_ZERO && heap != sj__adopt_shared_heap()) /* its users may have interrupted the pool */
+        if (class_index != SJ_CLASS_ZERO &&
+            heap != sj__adopt_shared_heap()) /* its users may have interrupted the pool */
             group.bits = up_to_sample(policy, heap, class_index, group.bits);
     }
     install(policy, bin, slab, &group);
@@ -390,12 +392,15 @@ bool sj__heap_refill(struct sj_heap *heap, unsigned class_index)
 
 /* ---- The shared heap -------------------------------------------------------------------------------------------- */
 
-static void *shared_malloc_locked(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index, bool zero)
+static void *shared_malloc_locked(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index,
+                                  size_t size_bytes, bool zero)
 {
     struct sj_bin *bin = &heap->bins[class_index];
     uint64_t bit;
     do {
         if (sj_bin_is_empty(policy, bin) && !refill_locked(policy, heap, class_index))
+            return NULL;
+        if (!sj_tail_leaves(bin->slab, size_bytes)) /* adopted, and opened after a raise that came just now */
             return NULL;
         uint64_t *source = sj_bin_source(policy, bin, bin->word);
         bit = sj_pick_bit(policy, heap, bin, *source);
@@ -405,14 +410,18 @@ static void *shared_malloc_locked(const struct sj_policy *policy, struct sj_heap
     char *start = sj_bin_slot(bin, bit);
     if (class_index != SJ_CLASS_ZERO)
         sj_bin_pay(policy, heap, bin->word, bit, start);
-    return class_index != SJ_CLASS_ZERO ? sj__hand_out(policy, heap, start, zero, NULL) : start;
+    return class_index != SJ_CLASS_ZERO ? sj__hand_out(policy, heap, start, size_bytes, zero, NULL) : start;
 }
 
-void *sj__heap_shared_malloc(unsigned class_index, bool zero)
+void *sj__heap_shared_malloc(size_t size_bytes, size_t alignment, bool zero)
 {
     struct sj_heap *heap = sj__adopt_shared_heap();
     sj__lock(&heap->lock);
-    void *start = shared_malloc_locked(sj__heap_settle_locked(heap), heap, class_index, zero);
+    const struct sj_policy *policy = sj__heap_settle_locked(heap);
+    unsigned class_index = sj_heap_class_for(policy, size_bytes, alignment);
+    void *start = NULL;
+    if (class_index != SJ_CLASS_ZERO || size_bytes == 0)
+        start = shared_malloc_locked(policy, heap, class_index, size_bytes, zero);
     sj__unlock(&heap->lock);
     return start;
 }

@@ -17,6 +17,7 @@
 #define SJ_HEAP_HEAP_H
 
 #include "base/chacha.h"
+#include "guard/canary.h"
 #include "guard/quarantine.h"
 #include "heap/picks.h"
 #include "platform/lock.h"
@@ -118,8 +119,18 @@ void sj__heap_note_free(const struct sj_policy *policy, struct sj_heap *heap, st
 /* The same, with the lock already held. */
 void sj__heap_settle_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab);
 
-/* Allocates from the heap that all threads share: zero-sized objects, and everything for threads that have ended. */
-void *sj__heap_shared_malloc(unsigned class_index, bool zero);
+/* Allocates from the heap that all threads share: zero-sized objects, and everything for threads that have ended. NULL if there
+ * is no memory, or no class for such an object. */
+void *sj__heap_shared_malloc(size_t size_bytes, size_t alignment, bool zero);
+
+/* The class that serves a request, which may be for nothing; SJ_CLASS_ZERO, too, if none does and the object is a large one. */
+SJ_ALWAYS_INLINE unsigned sj_heap_class_for(const struct sj_policy *policy, size_t size_bytes, size_t alignment)
+{
+    size_t slot_bytes = size_bytes + sj_canary_least(policy);
+    if (size_bytes - 1 >= SJ_SMALL_MAX_BYTES || slot_bytes > SJ_SMALL_MAX_BYTES)
+        return SJ_CLASS_ZERO;
+    return alignment <= SJ_SMALL_STEP_BYTES ? sj_class_of(slot_bytes) : sj__class_of_aligned(slot_bytes, alignment);
+}
 
 /* Gives back what the heap holds empty, taken slots included. Owner only, or under the lock of an abandoned heap. */
 void sj__heap_release_idle(const struct sj_policy *policy, struct sj_heap *heap);

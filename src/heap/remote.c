@@ -9,6 +9,7 @@
 #include "heap/pass.h"
 #include "report/report.h"
 #include "span/scrub.h"
+#include "span/tail.h"
 
 bool sj__remote_claims_first;
 
@@ -48,6 +49,14 @@ static bool queue_once(struct sj_slab *slab)
     return true;
 }
 
+/* A canary does not hold: the object was overrun, unless somebody else has just freed it, and scrubbed it. */
+static enum sj_remote_outcome judge_overrun(const struct sj_slab *slab, unsigned word_index, uint64_t bit)
+{
+    if ((sj_load_acquire_u64(&slab->remote->bits[word_index]) & bit) != 0) /* pairs with the claim */
+        return SJ_REMOTE_ALREADY_FREED;
+    return (sj_word_read_acquire(&slab->planes[word_index].live) & bit) != 0 ? SJ_REMOTE_OVERRUN : SJ_REMOTE_NOT_LIVE;
+}
+
 enum sj_remote_outcome sj__remote_free(const struct sj_policy *policy, struct sj_slab *slab, unsigned slot_index)
 {
     unsigned word_index = slot_index / SJ_WORD_BITS;
@@ -56,6 +65,8 @@ enum sj_remote_outcome sj__remote_free(const struct sj_policy *policy, struct sj
 
     if ((sj_word_read_acquire(&word->live) & bit) == 0) /* pairs with the publication of the pointer by the program */
         return SJ_REMOTE_NOT_LIVE;
+    if (slab->canary != SJ_CANARY_OFF && sj_unlikely(sj__tail_changed(slab, slot_index) != NULL))
+        return judge_overrun(slab, word_index, bit);
     if (sj_scrubs_at_free(policy, slab->slot_bytes) && slab->class_index != SJ_CLASS_ZERO && !sj__remote_claims_first)
         sj_scrub_slot(slab->base + (size_t)slot_index * slab->slot_bytes, slab->slot_bytes);
     /* Release: the scrub above is done when the owner sees the bit. Acquire: pairs with the fold's clearing. */

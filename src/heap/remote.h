@@ -29,9 +29,10 @@
  * scrubs when it folds, not the freeing thread before it claims. Set once at the start. */
 extern bool sj__remote_claims_first;
 
-enum sj_remote_outcome { SJ_REMOTE_FREED, SJ_REMOTE_NOT_LIVE, SJ_REMOTE_ALREADY_FREED };
+enum sj_remote_outcome { SJ_REMOTE_FREED, SJ_REMOTE_NOT_LIVE, SJ_REMOTE_ALREADY_FREED, SJ_REMOTE_OVERRUN };
 
-/* Frees slot `slot_index` of a slab that the calling thread does not own; scrubs first if the policy says so, and nothing else does. */
+/* Frees slot `slot_index` of a slab that the calling thread does not own; scrubs first if the policy says so, and nothing else does.
+ * Overrun: what lies behind the object has changed, and nothing was done. */
 enum sj_remote_outcome sj__remote_free(const struct sj_policy *policy, struct sj_slab *slab, unsigned slot_index);
 
 /* Folds all queued remote frees of `heap` into its planes. Reports a raced double free. */

@@ -22,6 +22,9 @@ enum sj_delay { SJ_DELAY_LIFO, SJ_DELAY_RUN, SJ_DELAY_QUARANTINE };
 /* In this order: from FREE on, small slots are scrubbed at free. */
 enum sj_scrub { SJ_SCRUB_OFF, SJ_SCRUB_REUSE, SJ_SCRUB_FREE, SJ_SCRUB_AUTO };
 
+/* In this order: each catches what the one before does. */
+enum sj_canary { SJ_CANARY_OFF, SJ_CANARY_SLOT, SJ_CANARY_EXACT };
+
 /* In this order: each has the guards of the one before. */
 enum sj_guard { SJ_GUARD_OFF, SJ_GUARD_LARGE, SJ_GUARD_EIGHTH, SJ_GUARD_EVERY };
 
@@ -53,7 +56,8 @@ struct sj_policy {
     uint8_t isolate;           /* bool: addresses of small objects stay their size class's */
     uint8_t verify;            /* bool: free slots are looked at when handed out; scrub=free comes with it */
     uint8_t quarantine;        /* delay=quarantine: 16 KiB of a class, doubled so often */
-    uint8_t unused[2];         /* no padding: policies are compared as bytes */
+    uint8_t canary;            /* enum sj_canary: a value behind each object */
+    uint8_t unused;            /* no padding: policies are compared as bytes */
 };
 
 /* How long free memory is held for reuse, how much of it, and how much memory there may be in all. All can change live. */
@@ -111,13 +115,14 @@ enum { SJ_LEVEL_MAX = 4, SJ_LEVEL_DEFAULT = 2 };
     {                                                                                                            \
         .random = 1, .delay = SJ_DELAY_QUARANTINE, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_EIGHTH, .sized = 1, \
         .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .isolate = 1,    \
-        .trap = 1, .align_end = 1, .verify = 1, .quarantine = 0, .sample = 5000                                  \
+        .trap = 1, .align_end = 1, .verify = 1, .quarantine = 0, .sample = 5000, .canary = SJ_CANARY_SLOT        \
     }
 #define SJ_POLICY_LEVEL_4                                                                                       \
     {                                                                                                           \
         .random = 1, .delay = SJ_DELAY_QUARANTINE, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_EVERY, .sized = 1, \
         .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .isolate = 1,   \
-        .trap = 1, .align_end = 1, .verify = 1, .quarantine = 2, .sample = 500, .walk = 10000                   \
+        .trap = 1, .align_end = 1, .verify = 1, .quarantine = 2, .sample = 500, .walk = 10000,                  \
+        .canary = SJ_CANARY_EXACT                                                                               \
     }
 
 /* scrub=auto scrubs slots up to this size at free, while their lines are hot. Measured; see doc/adr. */

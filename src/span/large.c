@@ -5,6 +5,7 @@
 #include "span/large.h"
 
 #include "base/checked.h"
+#include "guard/canary.h"
 #include "platform/lock.h"
 #include "platform/pages.h"
 #include "span/cache.h"
@@ -66,6 +67,7 @@ static void *take_kept(const struct sj_policy *policy, size_t usable_bytes, size
     if (large->dirty && wish.scrubbed) /* its pages are there: cheaper than fresh ones, whatever the size */
         sj__scrub_bytes(large->start, usable_bytes);
     sj__place_align_to_end(policy, large, alignment);
+    sj__place_set_canary(policy, large);
     sj__place_make_live(large); /* its map entry still names it */
     return large->start;
 }
@@ -103,6 +105,7 @@ void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t
     sj__place_guard_back(policy, large);
     large->unusable = size_bytes == 0 && sj__pages_guard(large->start, usable_bytes);
     sj__place_align_to_end(policy, large, alignment);
+    sj__place_set_canary(policy, large);
     sj__place_publish(large);
     (void)sj_fetch_add_relaxed_u64(&sj__place_counts.allocated_blocks, 1);
     (void)sj_fetch_add_relaxed_u64(&sj__place_counts.allocated_bytes, large->unusable ? 0 : usable_bytes);
@@ -245,7 +248,7 @@ bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, cons
         !large->unusable) {
         keep(policy, large); /* the cache counts it */
     } else {
-        size_t bytes = sj__large_usable(large);
+        size_t bytes = large->unusable ? 0 : large->usable_bytes;
         (void)sj_fetch_add_relaxed_u64(&sj__place_counts.freed_blocks, 1);
         (void)sj_fetch_add_relaxed_u64(&sj__place_counts.freed_bytes, bytes);
         unsigned content = SJ_PLACE_LOST;
@@ -260,7 +263,19 @@ bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, cons
 
 size_t sj__large_usable(const struct sj_large *large)
 {
-    return large->unusable ? 0 : large->usable_bytes;
+    if (large->unusable)
+        return 0;
+    return large->canary ? large->requested_bytes : large->usable_bytes;
+}
+
+const char *sj__large_changed(const struct sj_large *large)
+{
+    if (!large->canary)
+        return NULL;
+    const char *tail = large->start + large->requested_bytes;
+    size_t bytes = large->usable_bytes - large->requested_bytes;
+    size_t offset = sj__canary_first_changed(tail, bytes, large->start);
+    return offset < bytes ? tail + offset : NULL;
 }
 
 struct sj_large *sj__large_containing(const void *pointer)

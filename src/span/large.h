@@ -52,6 +52,7 @@ struct sj_large {
     uint8_t guarded_back;
     uint8_t unusable;      /* bool: of 0 bytes, at an alignment no slot has; its one page faults */
     uint8_t slack_dirty;   /* bool: pages of its granules outside the block may hold old bytes */
+    uint8_t canary;        /* bool: one lies from what was asked for to the end of its pages */
     uint8_t moved;         /* bool: its pages were moved here, so its mapping can't join its neighbours' */
     uint8_t dirty;         /* bool, of a block in the cache: its pages may hold old bytes */
     uint8_t owes;          /* bool, of a block in the cache: and the policy wants them gone before anybody reads them */
@@ -84,8 +85,11 @@ void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t
 /* Frees the block that starts at `block` and that `large` was found to be. False if it was not live any more. */
 bool sj__large_free(const struct sj_policy *policy, struct sj_large *large, const void *block);
 
-/* Bytes that the program may use. */
+/* Bytes that the program may use: to the end of its pages, or as many as it asked for if a canary lies behind them. */
 size_t sj__large_usable(const struct sj_large *large);
+
+/* The first byte behind a live block that has changed; NULL if none has, or nothing is known of them. */
+const char *sj__large_changed(const struct sj_large *large);
 
 /* Changes the size in place, or moves the pages. The block's (possibly new) start, or NULL: nothing was changed. */
 void *sj__large_resize(const struct sj_policy *policy, struct sj_large *large, size_t size_bytes);

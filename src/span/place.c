@@ -5,6 +5,7 @@
 #include "span/place.h"
 
 #include "base/checked.h"
+#include "guard/canary.h"
 #include "platform/pages.h"
 #include "span/scrub.h"
 
@@ -35,11 +36,20 @@ void sj__place_align_to_end(const struct sj_policy *policy, struct sj_large *lar
     large->usable_bytes -= large->shift_bytes;
 }
 
+void sj__place_set_canary(const struct sj_policy *policy, struct sj_large *large)
+{
+    large->canary = policy->canary != SJ_CANARY_OFF && !large->unusable;
+    if (large->canary)
+        sj__canary_set(large->start + large->requested_bytes, large->usable_bytes - large->requested_bytes,
+                       large->start);
+}
+
 void sj__place_align_to_pages(struct sj_large *large)
 {
     large->start = sj_place_pages_start(large);
     large->usable_bytes = sj_place_pages_bytes(large);
     large->shift_bytes = 0;
+    large->canary = 0;
 }
 
 static void note_guard(bool made)

@@ -58,6 +58,9 @@ enum sj_run_content sj__place_zero_pages(char *start, size_t bytes);
 /* Sets where in its first page a new block starts. */
 void sj__place_align_to_end(const struct sj_policy *policy, struct sj_large *large, size_t alignment);
 
+/* Sets the canary behind a new block, or a resized one, if the policy wants one. */
+void sj__place_set_canary(const struct sj_policy *policy, struct sj_large *large);
+
 /* A freed block is its pages. */
 void sj__place_align_to_pages(struct sj_large *large);
 

@@ -56,9 +56,11 @@ static void cut(const struct sj_policy *policy, struct sj_large *large, size_t u
 static bool set_size(const struct sj_policy *policy, struct sj_large *large, size_t usable_bytes, size_t size_bytes)
 {
     size_t old_bytes = large->usable_bytes;
+    if (usable_bytes != old_bytes && !sj__place_lift_guard_back(large))
+        return false;
+    if (large->canary) /* a block that grows finds zeros there */
+        memset(large->start + large->requested_bytes, 0, old_bytes - large->requested_bytes);
     if (usable_bytes != old_bytes) {
-        if (!sj__place_lift_guard_back(large))
-            return false;
         if (usable_bytes < old_bytes)
             cut(policy, large, usable_bytes);
         else if (large->slack_dirty && policy->scrub != SJ_SCRUB_OFF)
@@ -70,6 +72,7 @@ static bool set_size(const struct sj_policy *policy, struct sj_large *large, siz
     if (size_bytes < large->requested_bytes && policy->scrub != SJ_SCRUB_OFF)
         memset(large->start + size_bytes, 0, usable_bytes - size_bytes);
     large->requested_bytes = size_bytes;
+    sj__place_set_canary(policy, large);
     return true;
 }
 

@@ -29,6 +29,16 @@ static void reset_planes(struct sj_slab *slab, bool dirty)
     }
 }
 
+/* A record that served before a raise gets its notes now; without memory for them canaries are less exact. */
+static enum sj_canary prepare_canary(const struct sj_policy *policy, struct sj_slab *slab)
+{
+    if (policy->canary == SJ_CANARY_OFF || slab->class_index == SJ_CLASS_ZERO)
+        return SJ_CANARY_OFF;
+    if (policy->canary == SJ_CANARY_EXACT && slab->notes == NULL)
+        slab->notes = sj__run_record(slab->slots * sizeof *slab->notes);
+    return policy->canary == SJ_CANARY_EXACT && slab->notes != NULL ? SJ_CANARY_EXACT : SJ_CANARY_SLOT;
+}
+
 struct sj_slab *sj__slab_open(const struct sj_policy *policy, unsigned class_index, void *owner, uint8_t stamp)
 {
     struct sj_slab *slab = sj__site_get(policy, class_index);
@@ -43,6 +53,8 @@ struct sj_slab *sj__slab_open(const struct sj_policy *policy, unsigned class_ind
     slab->cursor = 0;
     slab->released = false;
     slab->uncounted = false;
+    slab->canary = (uint8_t)prepare_canary(policy, slab);
+    slab->plain_slots = slab->canary == SJ_CANARY_OFF ? (uint16_t)slab->slots : 0;
     reset_planes(slab, !slab->clean_start);
     sj__slab_forget_turns(slab);
     sj_store_relaxed_u32(&slab->span.kind, SJ_SPAN_SLAB);

@@ -72,7 +72,9 @@ struct sj_slab {
     uint32_t trigger;
     struct sj_remote *remote;
     uint32_t slots;
-    bool uncounted; /* a bin hands out from its planes and does not count: until_slow has the frees only */
+    bool uncounted;       /* a bin hands out from its planes and does not count: until_slow has the frees only */
+    uint8_t canary;       /* enum sj_canary: what its slots have behind the objects in them, see tail.h */
+    uint16_t plain_slots; /* `slots` if that is nothing, else 0: a copy then takes a closer look */
 
     SJ_CACHE_ALIGNED struct sj_slab *next; /* in its bin's list, or in the pool of records */
     struct sj_slab *previous;
@@ -90,6 +92,7 @@ struct sj_slab {
     uint32_t *left_at;    /* of each unit: slots its heap had taken of the class when it took this one; 0: not yet */
     uint32_t used_before; /* if uncounted: slots not available when it became so */
     uint64_t idle_ms;     /* since when it, or its place, has been kept although it is empty, if it is */
+    uint16_t *notes;      /* of each slot, with canary=exact: see tail.h; NULL if it never had any */
 
     SJ_CACHE_ALIGNED struct sj_word planes[];
 };

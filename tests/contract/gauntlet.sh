@@ -37,6 +37,13 @@ stale_bytes() { from 3; only 'harmless,at the act' --runs 2 --filter 'stale read
 overreads() { from 3; only 'at the act' --runs 2 --filter 'copy: reading*' "${arms[@]}"; }
 large() { from 1; only 'at the act' --runs 2 --filter '*flow: large*' "${arms[@]}"; }
 ended() { from 3; only 'at the act' --runs 2 --filter 'overflow: 17 bytes*' "${arms[@]}"; }
+overruns()
+{
+    from 3
+    only 'later,at the act' --runs 2 --filter 'overflow: one byte, *' "${arms[@]}"
+    only 'later,at the act' --runs 2 --filter 'overflow: 64 bytes, *' "${arms[@]}"
+}
+slack() { from 4; only 'later' --runs 2 --filter 'overflow: one byte of slack*' "${arms[@]}"; }
 trapped() { from 3; only 'at the act' --runs 2 --filter '[sw][tr]* *: large*' "${arms[@]}"; }
 copies() { from 2; only 'at the act' --runs 2 --filter 'copy: [!r]*' "${arms[@]}"; }
 deletes() { from 1; only 'at the act' --runs 1 --filter 'mismatch: delete,*' "${arms[@]}"; }
@@ -55,6 +62,8 @@ check freed_bytes_are_gone_at_once_from_level_3_on stale_bytes
 check copies_that_read_too_much_are_stopped_from_level_3_on overreads
 check large_blocks_are_guarded_from_level_1_on large
 check large_blocks_end_at_their_guard_from_level_3_on ended
+check overflows_of_small_blocks_are_found_from_level_3_on overruns
+check one_byte_beyond_the_request_is_found_on_level_4 slack
 check freed_large_blocks_are_inaccessible_from_level_3_on trapped
 check copies_are_stopped_from_level_2_on copies
 check deletes_of_other_sizes_are_stopped_from_level_1_on deletes

@@ -47,6 +47,21 @@ verify_scrubs()
         echo 'scrub is not free'
 }
 quarantine_alone() { stops level=0,delay=quarantine,verify=on '^written_middle/48$' SJ-013; }
+slot_alone() { stops level=0,canary=slot '^overrun_(terminator|last_byte|found|freed)' SJ-016; }
+exact_alone() { stops level=0,canary=exact '^overrun_(terminator|request|calloc|aligned|after)' SJ-016; }
+exact_names_the_byte()
+{
+    stops level=4 '^overrun_request/1000$' SJ-016 ' size=1000 block=0x[0-9a-f]+ offset=1000 was=0x[1-9a-f][0-9a-f]* is=0x0 '
+}
+canary_off() { passes level=3,canary=off '^overrun_(terminator|freed).*/[0-9][0-9]?[0-9]?$'; }
+exact_sizes() { stops level=0,canary=exact,sized=on '^sized_less_by_one/(64|1000|32768)$' SJ-006 ' given=[0-9]+ expected=[0-9]+'; }
+sizes_of_slots() { passes level=3 '^sized_less_by_one/(64|1000)$'; }
+check canary_slot_on_top_of_level_0 slot_alone
+check canary_exact_on_top_of_level_0 exact_alone
+check canary_names_the_first_changed_byte exact_names_the_byte
+check canary_off_at_level_3 canary_off
+check sizes_are_exact_with_canary_exact exact_sizes
+check sizes_are_those_of_slots_at_level_3 sizes_of_slots
 check quarantine_on_top_of_level_0 quarantine_alone
 check verify_on_top_of_level_0 verify_alone
 check verify_names_the_byte verify_names_the_byte

@@ -163,6 +163,53 @@ static void raise_blocks__made_before_serve_on(void)
     in_child(carry_over);
 }
 
+/* Of the last of these; one may be sampled, and then has as many as were asked for. */
+static size_t most_usable(unsigned char **blocks, size_t count)
+{
+    size_t most = 0;
+    for (size_t i = count - 10; i < count; i++) {
+        size_t usable = malloc_usable_size(blocks[i]);
+        most = usable > most ? usable : most;
+    }
+    return most;
+}
+
+/* Slabs from before have no canaries, later ones those of the level they were opened at; all blocks are filled to the brim. */
+static void canaries(void)
+{
+    enum { STEPS = 3, SIZE = 41, EACH = 5000 };
+    static unsigned char *blocks[STEPS][EACH];
+    unsigned start = level_now();
+    for (unsigned step = 0; step < STEPS; step++) {
+        if (step > 0 && level_now() < step + 2)
+            CHECK_EQ(raise_to(step + 2), 0);
+        for (size_t i = 0; i < EACH; i++) {
+            unsigned char *block = malloc(SIZE);
+            REQUIRE(block != NULL);
+            memset(block, 0xff, malloc_usable_size(block));
+            blocks[step][i] = block;
+        }
+    }
+    if (start < 3)
+        CHECK_EQ(most_usable(blocks[0], EACH), 48);
+    if (start < 4)
+        CHECK_EQ(most_usable(blocks[1], EACH), 56);
+    CHECK_EQ(most_usable(blocks[2], EACH), SIZE);
+    for (unsigned step = 0; step < STEPS; step++) {
+        for (size_t i = 0; i < EACH; i++) {
+            if (i % 2 == 0)
+                blocks[step][i] = realloc(blocks[step][i], SIZE + i % 16);
+            memset(blocks[step][i], 0xee, malloc_usable_size(blocks[step][i]));
+            free(blocks[step][i]);
+        }
+    }
+}
+
+static void raise_canaries__are_those_of_the_level_a_slab_was_opened_at(void)
+{
+    in_child(canaries);
+}
+
 static void raise_0_to_2(void)
 {
     struct sj_stats stats;
@@ -287,6 +334,7 @@ int main(int argc, char **argv)
     RUN(raise_ctl__refuses_what_would_lower);
     RUN(raise_climb__is_clean_from_the_first_block_on);
     RUN(raise_blocks__made_before_serve_on);
+    RUN(raise_canaries__are_those_of_the_level_a_slab_was_opened_at);
     RUN(raise_ledger__adds_up);
     RUN(raise_threads__get_clean_blocks_at_once);
     RUN(raise_threads__trade_blocks_through_it);

@@ -115,6 +115,12 @@ static void of_freed(bool misuse, size_t size)
         free_sized(death_hide(block), size);
 }
 
+/* One byte less, of the same class: the size itself must be known. */
+static void less_by_one(bool misuse, size_t size)
+{
+    with_size(misuse, size, size - 1);
+}
+
 /* Every size to 40,000 by its exact size, then a real mismatch. */
 static void boundaries(bool misuse, size_t parameter)
 {
@@ -177,6 +183,7 @@ static const size_t alignments[] = { 16, 64, 256, 4096, 65536, SIZE_MAX };
     }
 
 const struct death_family death_sized[] = {
+    { "sized_less_by_one", "SJ-006", "4", DEATH_SIZE, 0, sizes, less_by_one },
     SIZED("sized_much_smaller", sizes, much_smaller),
     SIZED("sized_much_larger", sizes, much_larger),
     SIZED("sized_as_one_byte", sizes, as_one_byte),

@@ -71,7 +71,7 @@ static void freed_in_thread(bool misuse, size_t size)
     go_on(size);
 }
 
-static const size_t sizes[] = { 8, 16, 17, 33, 48, 65, 100, 128, 129, 200, 300, 1000, 5000, 32768, SIZE_MAX };
+static const size_t sizes[] = { 8, 16, 17, 33, 48, 65, 100, 128, 129, 200, 300, 1000, 5000, 32760, SIZE_MAX };
 
 #define BY_SIZE(name, function)                               \
     {                                                         \

@@ -60,7 +60,8 @@ static void options_settle__gives_default_level_when_no_texts(void)
     CHECK(
         strcmp(
             print(&settings),
-            "level=2,random=on,delay=run,quarantine=16k,scrub=auto,verify=off,guard=large,align_end=off,trap=off,"
+            "level=2,random=on,delay=run,quarantine=16k,scrub=auto,verify=off,canary=off,guard=large,align_end=off,"
+            "trap=off,"
             "isolate=on,copy=write,sized=on,"
             "sample=20000,sample_rate=1000,walk=0,"
             "foreign=report,onerror=abort,"
@@ -85,8 +86,8 @@ static void options_settle__equals_level_when_level_is_set(void)
 static void options_apply__takes_level_first_when_it_stands_last(void)
 {
     const struct sj_settings settings = settle_environment("scrub=free,random=off,level=1");
-    CHECK(strstr(print(&settings), "level=1,random=off,delay=run,quarantine=16k,scrub=free,verify=off,guard=large") !=
-          NULL);
+    CHECK(strstr(print(&settings),
+                 "level=1,random=off,delay=run,quarantine=16k,scrub=free,verify=off,canary=off,guard=large") != NULL);
 }
 
 static void options_apply__takes_last_when_key_is_repeated(void)
