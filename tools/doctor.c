@@ -117,7 +117,7 @@ static void tell_limit(const char *name, int resource, const char *unlimited, co
 {
     struct rlimit limit;
     char text[TEXT_BYTES] = "unlimited";
-    if (getrlimit((__rlimit_resource_t)resource, &limit) != 0)
+    if (getrlimit(resource, &limit) != 0)
         return;
     const bool is_limited = limit.rlim_cur != RLIM_INFINITY;
     if (is_limited)

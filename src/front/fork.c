@@ -14,9 +14,9 @@
 #include "platform/thread.h"
 #include "report/report.h"
 #include "span/large.h"
-#include "span/site.h"
 #include "span/run.h"
 #include "span/sampled.h"
+#include "span/site.h"
 
 #include <pthread.h>
 

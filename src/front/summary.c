@@ -16,9 +16,9 @@
 #include "report/report.h"
 #include "span/cache.h"
 #include "span/large.h"
-#include "span/site.h"
 #include "span/run.h"
 #include "span/sampled.h"
+#include "span/site.h"
 
 #include <string.h>
 #include <unistd.h>

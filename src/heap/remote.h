@@ -8,7 +8,7 @@
  * instruction; a local and a remote free of one slot that race may both return, and then the slot has its remote bit
  * set while it is not live, which the fold and every hand-out look for before anybody gets the slot.
  *
- * Invariants, each checked by the model in models/:
+ * Invariants: each of these is checked by the model in models/.
  *     - the claim comes after the live check and the live plane is never judged again after the claim: the owner may
  *       have folded it in between, and a legitimate free would be reported;
  *     - the fold clears `queued` before it reads the remote bits, or a wake-up is lost;

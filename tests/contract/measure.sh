@@ -331,15 +331,15 @@ check a_session_is_cut_short_and_gone_on_with resumed
 killed()
 {
     local third bytes less
-    status '[012]' cost --pairs 12 --out done --arm 'a=' --arm 'b=' -- ./task
-    third=$(grep -n '"warm_up":false,"block":5' done/rows.jsonl | sed -n '3s/:.*//p')
-    head -n "$third" done/rows.jsonl >three.jsonl
+    status '[012]' cost --pairs 12 --out whole --arm 'a=' --arm 'b=' -- ./task
+    third=$(grep -n '"warm_up":false,"block":5' whole/rows.jsonl | sed -n '3s/:.*//p')
+    head -n "$third" whole/rows.jsonl >three.jsonl
     bytes=$(tail -n 1 three.jsonl | wc -c)
     for less in 1 2 $((bytes / 2)) $((bytes - 1)) "$bytes"; do
         rm -rf killed
-        cp -r done killed
+        cp -r whole killed
         head -c -"$less" three.jsonl >killed/rows.jsonl
-        head -c -$((less % 100 + 1)) done/rows.csv >killed/rows.csv
+        head -c -$((less % 100 + 1)) whole/rows.csv >killed/rows.csv
         [ "$less" != 2 ] || : >killed/rows.csv # killed before its first line
         status '[012]' cost --resume killed
         says "$(cat progress)" 'task: 5 of 6 blocks are there'

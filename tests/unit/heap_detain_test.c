@@ -98,20 +98,23 @@ static void heap_detain__freed_slot_is_not_handed_out_while_it_waits(void)
     }
 }
 
-static struct sj_quarantine *quarantine_of(struct sj_heap *heap, size_t size_bytes)
+/* The one that the slots of this live block's slab go into. */
+static struct sj_quarantine *quarantine_of(struct sj_heap *heap, void *block)
 {
-    return &heap->quarantines[sj_class_of(size_bytes)];
+    return &heap->quarantines[slab_of(block)->class_index];
 }
 
 /* The test of a process that starts at level 3. */
 static void raise_to_4(void)
 {
-    sj_free(sj_malloc(SLOT_BYTES));
-    size_t before = sj_quarantine_length(quarantine_of(sj__heap_current, SLOT_BYTES));
+    void *block = sj_malloc(SLOT_BYTES);
+    const struct sj_quarantine *quarantine = quarantine_of(sj__heap_current, block);
+    sj_free(block);
+    size_t before = sj_quarantine_length(quarantine);
     CHECK(before > 0);
     CHECK_EQ(sj_ctl("level", "4", NULL, 0), 0);
     sj_free(sj_malloc(SLOT_BYTES));
-    CHECK(sj_quarantine_length(quarantine_of(sj__heap_current, SLOT_BYTES)) > 2 * before);
+    CHECK(sj_quarantine_length(quarantine) > 2 * before);
 }
 
 static void heap_detain__is_enlarged_by_a_raise(void)
@@ -127,7 +130,7 @@ static void heap_detain__asks_seldom_for_a_store_when_memory_is_short(void)
     struct sj_pages_counters before, after;
     for (unsigned i = 0; i < COUNT; i++)
         blocks[i] = sj_malloc(SIZE_BYTES);
-    const struct sj_quarantine *quarantine = quarantine_of(sj__heap_current, SIZE_BYTES);
+    const struct sj_quarantine *quarantine = quarantine_of(sj__heap_current, blocks[0]);
     REQUIRE(quarantine->entries == NULL);
     sj__pages_set_source(&refuse_all);
     while (sj__arena_alloc(SJ_RECORD_BYTES) != NULL)
@@ -165,10 +168,10 @@ static void heap_detain__nothing_waits_for_a_thread_that_has_ended(void)
     struct sj_aging aging = { .oldest_ms = SJ_NEVER_MS };
     REQUIRE(pthread_create(&thread, NULL, leave_behind, &heap) == 0);
     (void)pthread_join(thread, NULL);
+    const struct sj_quarantine *quarantine = quarantine_of(heap, left_behind[0]);
     for (unsigned i = 0; i < LEFT_BEHIND; i++)
         sj_free(left_behind[i]);
     sj__adopt_fold_ended(&aging);
-    const struct sj_quarantine *quarantine = quarantine_of(heap, LEFT_BYTES);
     for (size_t i = 0; i < sj_quarantine_length(quarantine); i++)
         CHECK_EQ(quarantine->entries[i], 0);
     CHECK(heap->lists[sj_class_of(LEFT_BYTES)].slabs <= 1); /* one that is empty may be kept */

@@ -172,8 +172,12 @@ static void stack_walk__ends_when_a_coroutine_begins(void)
     inside.uc_link = &outside;
     makecontext(&inside, coroutine, 0);
     swapcontext(&outside, &inside);
-    CHECK(our_count >= 1 && our_count <= 3);
     munmap(stack, 64 << 10);
+#if defined(__SANITIZE_ADDRESS__)
+    SKIP("a sanitizer has frames of its own there");
+#else
+    CHECK(our_count >= 1 && our_count <= 3);
+#endif
 }
 
 /* ---- Stacks that are overwritten ---------------------------------------------------------------------------------- */

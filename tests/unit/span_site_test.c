@@ -21,8 +21,8 @@
 #include "front/entry.h"
 #include "platform/clock.h"
 #include "platform/pages.h"
-#include "span/site.h"
 #include "span/run.h"
+#include "span/site.h"
 #include "support/process.h"
 
 enum { GRANULES_MAX = 1 << 16, GUARD_REMOVE = 103, GUARD_INSTALL = 102, SMALL = 4 /* a class of one granule */ };

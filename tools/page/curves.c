@@ -28,27 +28,32 @@ static const double CURVE_MARGIN = 1.05;
 
 enum { CURVE_NAME_MAX = 24 };
 
+struct curve_run {
+    double mean_rss_kib;
+    size_t row;
+};
+
 static int curve_compare(const void *left, const void *right)
 {
-    const struct bench_row *a = *(const struct bench_row *const *)left;
-    const struct bench_row *b = *(const struct bench_row *const *)right;
-    int by_mean = (a->run.mean_rss_kib > b->run.mean_rss_kib) - (a->run.mean_rss_kib < b->run.mean_rss_kib);
-    return by_mean != 0 ? by_mean : (a > b) - (a < b);
+    const struct curve_run *a = left;
+    const struct curve_run *b = right;
+    int by_mean = (a->mean_rss_kib > b->mean_rss_kib) - (a->mean_rss_kib < b->mean_rss_kib);
+    return by_mean != 0 ? by_mean : (a->row > b->row) - (a->row < b->row);
 }
 
 /* The run in the middle of an arm's; NULL if none was long enough. */
 static const struct lab_series *curve_of(const struct bench_result *result, size_t arm)
 {
-    const struct bench_row **rows = lab_allocate(result->row_count, sizeof *rows);
+    struct curve_run *runs = lab_allocate(result->row_count, sizeof *runs);
     size_t count = 0;
     for (size_t i = 0; i < result->row_count && result->faults[arm] == NULL; i++) {
         const struct bench_row *row = &result->rows[i];
         if (row->arm == arm && !row->warm_up && row->run.rss_kib.count > 0)
-            rows[count++] = row;
+            runs[count++] = (struct curve_run){ (double)row->run.mean_rss_kib, i };
     }
-    qsort(rows, count, sizeof *rows, curve_compare);
-    const struct lab_series *middle = count > 0 ? &rows[(count - 1) / 2]->run.rss_kib : NULL;
-    free(rows);
+    qsort(runs, count, sizeof *runs, curve_compare);
+    const struct lab_series *middle = count > 0 ? &result->rows[runs[(count - 1) / 2].row].run.rss_kib : NULL;
+    free(runs);
     return middle;
 }
 
