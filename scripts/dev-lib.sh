@@ -178,6 +178,10 @@ sj_step()
     fi
 }
 
+# The suites of the quick check: all but `levels`.
+# shellcheck disable=SC2034  # for those who source this
+sj_quick='^(unit|model|stress|fuzz|build|contract|death)$'
+
 # sj_ctest PRESET [LABEL-REGEX]: ctest in build/PRESET; the last line of its output is `N passed, N failed`, where a
 # program that counts for itself counts as what it says.
 sj_ctest()

@@ -4,7 +4,7 @@
 # What: `scrubjay bench`, `cost` and `ab` on commands whose truth is known: planted work, equal work, other output, a crash,
 # a run that is too short; what each arm is given and leaves; sessions shown, merged, cut short and gone on with.
 # Why this way: the statistics are tested on simulated sessions (tests/unit/lab_*); this is where real processes are run.
-# Neither a busy machine nor a fast one must decide: work is scaled to the machine, planted work is half as much again, a
+# Neither a busy machine nor a fast one must decide: work is scaled to the machine, planted work is three times as much, a
 # wide delta forgives noise, and no time is asserted.
 #
 # Usage: tests/contract/measure.sh [PATTERN]; SJ_BUILD_DIR is the build folder (default build/release).
@@ -41,7 +41,7 @@ turns=$(turns_for 60 add_up)
 
 planted_work()
 {
-    status 1 bench busy --arm "one=;WORK=$turns" --arm "more=;WORK=$((turns * 3 / 2))" --pairs 12 --out out
+    status 1 bench busy --arm "one=;WORK=$turns" --arm "more=;WORK=$((turns * 3))" --pairs 12 --out out
     said '^busy \| cpu \| one .*\| SLOWER'
     # 3 arms (the null control is one) twice in each of 6 blocks
     local rows
