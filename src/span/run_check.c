@@ -8,7 +8,7 @@
  *
  * Concurrency: takes the lock of the runs, as fork does.
  */
-#include "span/run_record.h"
+#include "span/free_runs.h"
 
 static const char *fault_locked(size_t granule)
 {
