@@ -3,8 +3,7 @@
  * What: the free protocol under load: remote frees, hand-overs, threads that exit with frees queued, heaps of dead
  * threads taken over, consumers that outlive their producers.
  *
- * Why this way: every block carries its own address and size, written by the maker and checked by whoever frees it,
- * so a slot given out twice, or scrubbed while live, shows as a wrong tag. All sharing between the threads of the
+ * Why this way: every block carries a tag that whoever frees it checks. All sharing between the threads of the
  * test goes through queues under a mutex, so that ThreadSanitizer judges the library and not the test.
  *
  * Invariants: each block made is freed exactly once; the library must not report.
@@ -13,6 +12,7 @@
  */
 #include "support/calls.h"
 #include "support/process.h"
+#include "support/tagged.h"
 #include "unit/unit.h"
 
 #include <pthread.h>
@@ -79,35 +79,20 @@ static size_t pick_size(uint64_t *random)
 {
     uint64_t kind = unit_random_below(random, 100);
     if (kind < 70)
-        return 32 + unit_random_below(random, 200);
+        return TAGGED_LEAST + unit_random_below(random, 200);
     if (kind < 97)
-        return 32 + unit_random_below(random, 4000);
-    return 32 + unit_random_below(random, 100000);
+        return TAGGED_LEAST + unit_random_below(random, 4000);
+    return TAGGED_LEAST + unit_random_below(random, 100000);
 }
 
-/* The tag: address and size at the start, the address once more at the end. */
 static void *make_block(uint64_t *random)
 {
-    size_t size = pick_size(random) & ~(size_t)7;
-    uintptr_t *words = calls.malloc(size);
-    if (!CHECK(words != NULL))
-        return NULL;
-    words[0] = (uintptr_t)words ^ size;
-    words[1] = size;
-    words[size / sizeof *words - 1] = (uintptr_t)words;
-    return words;
+    return tagged_make(&calls, pick_size(random));
 }
 
 static void end_block(void *block)
 {
-    uintptr_t *words = block;
-    if (words == NULL)
-        return;
-    size_t size = words[1];
-    if (!CHECK_EQ(words[0], (uintptr_t)words ^ size) || !CHECK_EQ(words[size / sizeof *words - 1], (uintptr_t)words))
-        return;
-    words[0] = words[1] = 0;
-    calls.free(words);
+    tagged_end(&calls, block);
 }
 
 struct job {
@@ -273,14 +258,9 @@ static void *ping(void *argument)
 {
     struct job *job = argument;
     for (size_t i = 0; i < job->operations; i++) {
-        uintptr_t *words = calls.malloc(64);
-        if (!CHECK(words != NULL))
-            break;
-        words[0] = (uintptr_t)words ^ 64;
-        words[1] = 64;
-        words[7] = (uintptr_t)words;
-        if (!queue_push(&queues[1 - job->index], words))
-            end_block(words);
+        void *block = tagged_make(&calls, 64);
+        if (!queue_push(&queues[1 - job->index], block))
+            end_block(block);
         end_block(queue_pop(&queues[job->index], &job->random));
         end_block(queue_pop(&queues[job->index], &job->random));
     }
