@@ -177,6 +177,63 @@ struct sj_stats {
  * ENOMEM if the library could not start. Takes locks: not for signal handlers. */
 int sj_stats_read(struct sj_stats *stats);
 
+/* The memory bill: where the bytes are that the library has from the system. A block's bytes are on one line each. */
+enum sj_bill_line {
+    SJ_BILL_LIVE,         /* the program's: of small blocks what it may use, of large ones what it asked for */
+    SJ_BILL_SLACK,        /* behind the last slot of a slab, and from a large block's size to the end of its pages */
+    SJ_BILL_CANARIES,     /* values behind live blocks, and what surrounds sampled ones */
+    SJ_BILL_GUARDS,       /* pages that fault: of large, zero-sized and sampled blocks */
+    SJ_BILL_QUARANTINE,   /* freed slots that wait */
+    SJ_BILL_CACHED_SLOTS, /* slots that a thread has taken to hand out next */
+    SJ_BILL_REMOTE,       /* freed by another thread than their slab's, which has not taken them back yet */
+    SJ_BILL_FREE_DIRTY,   /* free slots that may hold old bytes */
+    SJ_BILL_FREE_CLEAN,   /* free slots that read as zero */
+    SJ_BILL_UNOPENED,     /* slots of a slab that nobody has had yet */
+    SJ_BILL_KEPT_PLACES,  /* closed slabs whose pages are kept for their size class */
+    SJ_BILL_CACHED_LARGE, /* freed large blocks kept whole, with their pages */
+    SJ_BILL_CACHED_COLD,  /* freed large blocks kept whole, whose pages have gone back */
+    SJ_BILL_ROOM,         /* the rest of the 64 KiB pieces that large blocks lie in: room to grow */
+    SJ_BILL_RUNS_DIRTY,   /* free runs of pages that may hold old bytes */
+    SJ_BILL_RUNS_CLEAN,   /* free runs of pages that read as zero */
+    SJ_BILL_RECORDS,      /* records of slabs, blocks and heaps */
+    SJ_BILL_MAP,          /* the map from addresses to records */
+    SJ_BILL_LINES,        /* how many there are */
+    SJ_BILL_LINES_MAX = 32
+};
+
+/* Address space beside it, which holds no pages. */
+enum sj_reserve_line {
+    SJ_RESERVE_EMPTY,     /* free addresses without pages */
+    SJ_RESERVE_UNTOUCHED, /* free addresses that nobody has had yet */
+    SJ_RESERVE_TRAPPED,   /* free addresses that fault until they are reused */
+    SJ_RESERVE_UNMAPPED,  /* free addresses given back to the system */
+    SJ_RESERVE_BARE,      /* guards behind slabs, and places kept for a size class, without pages */
+    SJ_RESERVE_LOST,      /* addresses that the system left in a state nobody can use */
+    SJ_RESERVE_RECORDS,   /* mapped for records to come */
+    SJ_RESERVE_LINES,     /* how many there are */
+    SJ_RESERVE_LINES_MAX = 16
+};
+
+struct sj_bill {
+    uint32_t version;         /* SJ_BILL_VERSION of the library */
+    uint32_t bytes;           /* of this struct that were filled */
+    uint64_t committed_bytes; /* what may hold pages: as limit_bytes counts, and the map */
+    int64_t in_flight_bytes;  /* committed_bytes less the sum of line[]: 0 while no thread is inside the allocator */
+    uint64_t peak_bytes;      /* the most that was ever committed */
+    uint64_t resident_bytes;  /* of the library's mappings, as the kernel says; 0 if it does not */
+    uint64_t untouched_bytes; /* committed and not resident: never touched, or swapped out */
+    uint64_t line[SJ_BILL_LINES_MAX];       /* by enum sj_bill_line */
+    uint64_t reserve[SJ_RESERVE_LINES_MAX]; /* by enum sj_reserve_line */
+};
+#define SJ_BILL_VERSION 1
+
+/* Makes the bill: at most `bytes` of *bill are filled, so that a program built with an older header may ask. With what
+ * other threads do meanwhile it is as exact as can be: what a call that is under way has between two lines is in_flight_bytes.
+ * A stopped thread does not stop it: it waits for locks for 20 ms at most, in all. It takes some milliseconds for a
+ * GiB of small blocks, and reads /proc/self/smaps. Returns 0, or -1 with errno as sj_stats_read, or EAGAIN in a signal handler
+ * that has interrupted the allocator. */
+int sj_bill_read(struct sj_bill *bill, size_t bytes);
+
 /* "0.1.0" */
 const char *sj_version(void);
 

@@ -7,7 +7,6 @@
 #include "heap/adopt.h"
 #include "heap/hand_out.h"
 #include "heap/remote.h"
-#include "platform/thread.h"
 #include "report/report.h"
 #include "span/place.h"
 #include "span/run.h"
@@ -147,16 +146,6 @@ static bool is_heap(const void *owner)
     return heap != NULL;
 }
 
-static bool lock_in_time(struct sj_check *check, struct sj_heap *heap)
-{
-    while (!sj__try_lock(&heap->lock)) {
-        if (check->patience_ms == 0 || !sj__thread_sleep(1))
-            return false;
-        check->patience_ms--;
-    }
-    return true;
-}
-
 static void check_slab(struct sj_check *check, const struct sj_slab *slab, size_t granule)
 {
     struct sj_heap *heap = sj_load_acquire_ptr(&slab->span.owner); /* pairs with the store in sj__slab_open */
@@ -164,7 +153,7 @@ static void check_slab(struct sj_check *check, const struct sj_slab *slab, size_
         return;
     if (!is_heap(heap))
         report(sj_window_address(granule), "the owner of a slab is no heap");
-    if (!lock_in_time(check, heap))
+    if (!sj__lock_in_time(&heap->lock, &check->patience_ms))
         return;
     /* Now it stays what it is, if it still is. */
     if (sj_load_acquire_ptr(&slab->span.owner) == heap && sj_load_relaxed_u32(&slab->span.kind) == SJ_SPAN_SLAB &&

@@ -13,7 +13,7 @@ enum { ARENA_STEP_BYTES = 1 << 18 };
 
 static struct sj_lock arena_lock = SJ_LOCK_INIT(SJ_RANK_META);
 static struct sj_region arena_region;
-static struct sj_atomic_size arena_used_bytes; /* written under the lock */
+static struct sj_atomic_size arena_used_bytes, arena_mapped_bytes; /* written under the lock */
 
 bool sj__arena_start(uint64_t random)
 {
@@ -41,6 +41,7 @@ void *sj__arena_alloc(size_t bytes)
     if (used_bytes + bytes <= arena_region.mapped_bytes || arena_grow(bytes)) {
         record = arena_region.base + used_bytes;
         sj_store_relaxed_size(&arena_used_bytes, used_bytes + bytes);
+        sj_store_relaxed_size(&arena_mapped_bytes, arena_region.mapped_bytes);
     }
     sj__unlock(&arena_lock);
     return record;
@@ -48,19 +49,19 @@ void *sj__arena_alloc(size_t bytes)
 
 bool sj__arena_holds(const void *record, size_t bytes)
 {
-    sj__lock(&arena_lock);
     size_t offset = (uintptr_t)record - (uintptr_t)arena_region.base, used_bytes = sj__arena_used_bytes();
-    bool holds = offset % SJ_RECORD_BYTES == 0 && offset < used_bytes && bytes <= used_bytes - offset;
-    sj__unlock(&arena_lock);
-    return holds;
+    return offset % SJ_RECORD_BYTES == 0 && offset < used_bytes && bytes <= used_bytes - offset;
 }
 
 void sj__arena_bytes(size_t *used_bytes, size_t *mapped_bytes)
 {
-    sj__lock(&arena_lock);
     *used_bytes = sj__arena_used_bytes();
-    *mapped_bytes = arena_region.mapped_bytes;
-    sj__unlock(&arena_lock);
+    *mapped_bytes = sj_load_relaxed_size(&arena_mapped_bytes);
+}
+
+const void *sj__arena_base(void)
+{
+    return arena_region.base;
 }
 
 void sj__arena_lock_for_fork(void)

@@ -22,14 +22,17 @@ bool sj__arena_start(uint64_t random);
 /* A zeroed record of `bytes`, rounded up to whole cache lines; NULL if the kernel refuses. */
 void *sj__arena_alloc(size_t bytes);
 
-/* True if a record of `bytes` could begin at `record`: all of it was handed out, by one call or by several. */
+/* True if a record of `bytes` could begin at `record`: all of it was handed out, by one call or by several. Takes no lock. */
 bool sj__arena_holds(const void *record, size_t bytes);
 
 /* Bytes handed out. Takes no lock. */
 size_t sj__arena_used_bytes(void);
 
-/* The same, and bytes mapped. */
+/* The same, and bytes mapped. Takes no lock. */
 void sj__arena_bytes(size_t *used_bytes, size_t *mapped_bytes);
+
+/* Where it begins. */
+const void *sj__arena_base(void);
 
 void sj__arena_lock_for_fork(void);
 void sj__arena_unlock_after_fork(bool in_child);

@@ -7,6 +7,7 @@
 #include "base/bits.h"
 #include "meta/region.h"
 #include "platform/pages.h"
+#include "platform/process.h"
 
 enum {
     WINDOW_STEP_MIN_BYTES = 1 << 20,  /* the first steps: little programs stay little */
@@ -158,6 +159,20 @@ bool sj__window_move(void *from, size_t bytes, void *to, bool *place_kept)
         return false;
     *place_kept = sj__window_remap(from, bytes);
     return true;
+}
+
+size_t sj__window_resident(void)
+{
+    size_t limit_bytes = sj_load_acquire_size(&sj__window_limit_bytes); /* pairs with the growth */
+    uintptr_t map = (uintptr_t)map_region.base, arena = (uintptr_t)sj__arena_base();
+    size_t records_bytes, mapped_bytes;
+    sj__arena_bytes(&records_bytes, &mapped_bytes);
+    const struct sj_stretch stretches[] = {
+        { sj__window_base, sj__window_base + limit_bytes },
+        { map, map + (limit_bytes >> SJ_GRANULE_SHIFT) * sizeof(struct sj_span *) },
+        { arena, arena + mapped_bytes },
+    };
+    return sj__process_resident_within(stretches, sizeof stretches / sizeof stretches[0]);
 }
 
 struct sj_span *sj__window_find(const void *pointer)

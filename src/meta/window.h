@@ -42,7 +42,7 @@ enum sj_span_kind {
 struct sj_span {
     struct sj_atomic_ptr owner; /* the heap whose slab this is; NULL for everything else. Written by that heap only */
     struct sj_atomic_u32 kind;  /* enum sj_span_kind */
-    uint32_t unused;
+    uint32_t record_of;         /* SJ_SPAN_SLAB or SJ_SPAN_LARGE: what its record is for, whatever its state; else 0 */
 };
 
 /* Read by every free. Written at start; only the limit changes later, upwards. */
@@ -72,6 +72,9 @@ bool sj__window_remap(void *address, size_t bytes);
 /* Moves pages within the window, replacing those at `to`. `place_kept`: the old place is still the window's, and reads as
  * zero. False: not moved, and `to` may be unmapped. */
 bool sj__window_move(void *from, size_t bytes, void *to, bool *place_kept);
+
+/* Resident bytes of window, map and arena, as the kernel says; 0 if it does not. Takes milliseconds. */
+size_t sj__window_resident(void);
 
 /* The record of the granule that contains `pointer`; the standing record "unused" if it lies outside the window. */
 struct sj_span *sj__window_find(const void *pointer);

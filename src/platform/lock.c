@@ -19,6 +19,8 @@
 
 #include "platform/lock.h"
 
+#include "platform/thread.h"
+
 #include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -66,6 +68,16 @@ static bool lock_spin(struct sj_lock *lock)
         lock_pause();
     }
     return false;
+}
+
+bool sj__lock_in_time(struct sj_lock *lock, unsigned *patience_ms)
+{
+    while (!sj__try_lock(lock)) {
+        if (*patience_ms == 0 || !sj__thread_sleep(1))
+            return false;
+        --*patience_ms;
+    }
+    return true;
 }
 
 SJ_COLD void sj__lock_wait(struct sj_lock *lock)

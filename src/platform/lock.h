@@ -81,6 +81,10 @@ SJ_ALWAYS_INLINE bool sj__try_lock(struct sj_lock *lock)
     return true;
 }
 
+/* Takes the lock, waiting for at most *patience_ms, which it lowers by what it has waited. False: whoever holds it may be
+ * stopped. */
+bool sj__lock_in_time(struct sj_lock *lock, unsigned *patience_ms);
+
 /* Takes the lock, waiting for it if need be. */
 SJ_ALWAYS_INLINE void sj__lock(struct sj_lock *lock)
 {

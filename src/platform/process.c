@@ -314,6 +314,61 @@ void sj__process_resident(size_t *now_bytes, size_t *peak_bytes)
     errno = saved_errno;
 }
 
+static const char *process_take_hex(const char *at, uintptr_t *number)
+{
+    for (*number = 0;; at++) {
+        if (*at >= '0' && *at <= '9')
+            *number = *number * 16 + (uintptr_t)(*at - '0');
+        else if (*at >= 'a' && *at <= 'f')
+            *number = *number * 16 + (uintptr_t)(*at - 'a') + 10;
+        else
+            return at;
+    }
+}
+
+/* The first line of a mapping, `start-end rights ...`; the others begin with a capital letter. */
+static bool process_take_mapping(const char *line, struct sj_stretch *mapping)
+{
+    const char *at = process_take_hex(line, &mapping->start);
+    if (at == line || *at != '-')
+        return false;
+    (void)process_take_hex(at + 1, &mapping->end);
+    return true;
+}
+
+static bool process_is_within(const struct sj_stretch *mapping, const struct sj_stretch *stretches, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (mapping->start < stretches[i].end && stretches[i].start < mapping->end)
+            return true;
+    }
+    return false;
+}
+
+size_t sj__process_resident_within(const struct sj_stretch *stretches, unsigned count)
+{
+    int saved_errno = errno;
+    struct process_reader reader;
+    struct sj_stretch mapping;
+    char line[64] = "";
+    bool is_within = false;
+    size_t resident_bytes = 0;
+
+    if (process_reader_open(&reader, "/proc/self/smaps")) {
+        while (process_read_line(&reader, line, sizeof line)) {
+            size_t bytes = 0;
+
+            if (process_take_mapping(line, &mapping))
+                is_within = process_is_within(&mapping, stretches, count);
+            process_take_kilobytes(line, "Rss:", &bytes);
+            resident_bytes += is_within ? bytes : 0;
+        }
+        process_close(reader.descriptor);
+    }
+    errno = saved_errno;
+    return resident_bytes;
+}
+
 /* --- Ids. --- */
 
 static _Thread_local uint32_t process_thread_id; /* 0 until asked for */

@@ -37,6 +37,13 @@ size_t sj__process_address_space_limit(void);
 /* Resident bytes and peak resident bytes as /proc/self/status has them (VmRSS, VmHWM); 0 if unreadable. */
 void sj__process_resident(size_t *now_bytes, size_t *peak_bytes);
 
+/* Resident bytes of the mappings that lie in any of the stretches, as /proc/self/smaps has them (Rss); 0 if unreadable. The
+ * kernel looks at every page of the process for it: some milliseconds a GiB. */
+struct sj_stretch {
+    uintptr_t start, end;
+};
+size_t sj__process_resident_within(const struct sj_stretch *stretches, unsigned count);
+
 /* The kernel's id of this thread, cached: in a child of a fork call sj__process_forked() first. A child of a raw clone or
  * vfork sees its parent's. */
 uint32_t sj__process_thread_id(void);

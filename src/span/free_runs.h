@@ -57,7 +57,9 @@ SJ_ALWAYS_INLINE void sj_free_runs_lock(void)
 
 SJ_ALWAYS_INLINE void sj_free_runs_unlock(void)
 {
-    sj_store_relaxed_size(&sj__run_counted_bytes, sj_free_runs_counted());
+    size_t counted = sj_free_runs_counted(), with_records = counted + sj__arena_used_bytes();
+    sj__run_bytes.peak = with_records > sj__run_bytes.peak ? with_records : sj__run_bytes.peak;
+    sj_store_relaxed_size(&sj__run_counted_bytes, counted);
     sj__unlock(&sj__free_runs_lock);
 }
 

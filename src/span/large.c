@@ -29,7 +29,9 @@ static struct sj_large *record_get(void)
     if (large != NULL)
         record_pool = large->next;
     sj__unlock(&large_lock);
-    return large != NULL ? large : sj__run_record(sizeof *large);
+    if (large == NULL && (large = sj__run_record(sizeof *large)) != NULL)
+        large->span.record_of = SJ_SPAN_LARGE;
+    return large;
 }
 
 static void record_put(struct sj_large *large)

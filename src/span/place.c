@@ -231,12 +231,14 @@ unsigned sj__place_content_after_free(const struct sj_policy *policy, struct sj_
 
 void sj__place_give(size_t first_granule, size_t granules, bool slack_dirty, unsigned content, size_t owed_bytes)
 {
-    if (content == SJ_PLACE_LOST)
+    if (content == SJ_PLACE_LOST) {
         (void)sj_fetch_add_relaxed_u64(&sj__place_counts.released_bytes, owed_bytes);
-    else if (content == SJ_RUN_OWING)
+        (void)sj__run_change_use(granules, SJ_USE_TAKEN, SJ_USE_LOST);
+    } else if (content == SJ_RUN_OWING) {
         sj__run_give_owing(first_granule, granules, owed_bytes);
-    else
+    } else {
         sj__run_give(first_granule, granules, slack_dirty ? SJ_RUN_DIRTY : (enum sj_run_content)content);
+    }
 }
 
 /* ---- The check --------------------------------------------------------------------------------------------------- */

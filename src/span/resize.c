@@ -43,6 +43,7 @@ static void cut(const struct sj_policy *policy, struct sj_large *large, size_t u
     /* As in content_after_free; if refused they are lost: unmapped, maybe, so neither the block's nor anybody's. */
     if (large->moved && !sj__window_renew(sj_window_address(kept_end), surplus << SJ_GRANULE_SHIFT)) {
         large->granules -= surplus;
+        (void)sj__run_change_use(surplus, SJ_USE_TAKEN, SJ_USE_LOST);
         return;
     }
     enum sj_run_content content = released ? SJ_RUN_EMPTY : large->slack_dirty ? SJ_RUN_DIRTY : SJ_RUN_ZERO;
@@ -142,8 +143,10 @@ static bool move(const struct sj_policy *policy, struct sj_large *large, size_t 
     bool lifted = sj__place_lift_guards(large);
     bool pages = lifted && carry_pages(policy, large, place.start, &left);
     if (!pages && !(lifted && carry_bytes(policy, large, place.start, &left))) {
-        if (!lifted) /* else the place may be unmapped: address space lost, nothing more */
+        if (!lifted)
             sj__run_give(place.first_granule, place.granules, content);
+        else /* it may be unmapped: address space lost, nothing more */
+            (void)sj__run_change_use(place.granules, SJ_USE_TAKEN, SJ_USE_LOST);
         sj__place_guard_front(policy, large);
         sj__place_guard_back(policy, large);
         return false;

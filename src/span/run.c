@@ -195,8 +195,8 @@ bool sj__run_take_untouched(size_t granules, size_t *first_granule)
 
 static size_t *bytes_in_use(enum sj_run_use use)
 {
-    size_t *const bytes[] = { &sj__run_bytes.taken, &sj__run_bytes.set_aside, &sj__run_bytes.bare,
-                              &sj__run_bytes.taken };
+    size_t *const bytes[] = { &sj__run_bytes.taken, &sj__run_bytes.set_aside, &sj__run_bytes.bare, &sj__run_bytes.taken,
+                              &sj__run_bytes.lost };
     return bytes[use];
 }
 
@@ -251,6 +251,14 @@ void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content con
 void sj__run_give_owing(size_t first_granule, size_t granules, size_t owed_bytes)
 {
     give(first_granule, granules, SJ_RUN_OWING, owed_bytes);
+}
+
+void sj__run_peek_bytes(struct sj_run_bytes *out, unsigned *patience_ms)
+{
+    bool is_locked = sj__lock_in_time(&sj__free_runs_lock, patience_ms);
+    *out = sj__run_bytes;
+    if (is_locked)
+        sj__unlock(&sj__free_runs_lock);
 }
 
 void sj__run_read_bytes(struct sj_run_bytes *out)

@@ -59,7 +59,8 @@ enum sj_run_use {
     SJ_USE_TAKEN,     /* in use */
     SJ_USE_SET_ASIDE, /* free but their taker's, with pages */
     SJ_USE_BARE,      /* guards, and free but their taker's: without pages */
-    SJ_USE_GIVEN      /* as taken, right before they are given back */
+    SJ_USE_GIVEN,     /* as taken, right before they are given back */
+    SJ_USE_LOST       /* nobody's: the kernel left them unmapped, or faulting */
 };
 
 /* Granules change their use. False if a limit forbids it: on what is in use, or on what is held. */
@@ -102,6 +103,8 @@ struct sj_run_bytes {
     size_t taken;                 /* bytes handed out and not given back */
     size_t set_aside;             /* bytes handed out that are free but their taker's, with pages */
     size_t bare;                  /* bytes handed out that hold no pages */
+    size_t lost;                  /* bytes handed out that nobody can use any more */
+    size_t peak;                  /* the most that ever counted under limits, with records */
     uint64_t owed;                /* ledger: what owing runs owe */
     uint64_t paid_reuse;          /* ledger: scrubbed before it was handed out */
     uint64_t paid_kernel;         /* ledger: given back to the system while it was owed */
@@ -110,6 +113,9 @@ struct sj_run_bytes {
     struct sj_hold_books books;
 };
 void sj__run_read_bytes(struct sj_run_bytes *out);
+
+/* The same; if the lock is not had within *patience_ms, which it lowers, as they stand. */
+void sj__run_peek_bytes(struct sj_run_bytes *out, unsigned *patience_ms);
 
 /* Bytes of free runs that hold pages. */
 SJ_ALWAYS_INLINE size_t sj_run_held_bytes(const struct sj_run_bytes *bytes)

@@ -48,6 +48,7 @@ static struct sj_slab *record_new(unsigned class_index)
     if (record == NULL)
         return NULL;
     struct sj_slab *slab = (struct sj_slab *)(void *)record;
+    slab->span.record_of = SJ_SPAN_SLAB;
     slab->remote = (struct sj_remote *)(void *)(record + remote_offset);
     slab->left_at = (uint32_t *)(void *)(record + remote_offset + remote_bytes);
     slab->class_index = (uint8_t)class_index;
@@ -279,6 +280,8 @@ static void leave(struct sj_slab *slab)
     }
     if (slab->class_index != SJ_CLASS_ZERO || sj__pages_unguard(slab->base, bytes_of(slab)))
         sj__run_give(slab->first_granule, granules_of(slab), (enum sj_run_content)slab->content);
+    else
+        (void)sj__run_change_use(granules_of(slab), SJ_USE_TAKEN, SJ_USE_LOST);
     record_put(slab);
 }
 

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What, why, invariants, concurrency: see bill.h.
+ */
+#include "front/bill.h"
+
+#include "front/entry.h"
+#include "front/slow.h"
+#include "meta/window.h"
+#include "platform/thread.h"
+
+#include <errno.h>
+#include <string.h>
+
+void sj__bill_fill(struct sj_bill *bill, bool with_resident)
+{
+    sj__bill_make(bill);
+    bill->resident_bytes = with_resident ? sj__window_resident() : 0;
+    if (bill->resident_bytes > 0 && bill->resident_bytes < bill->committed_bytes)
+        bill->untouched_bytes = bill->committed_bytes - bill->resident_bytes;
+}
+
+SJ_EXPORT int sj_bill_read(struct sj_bill *bill, size_t bytes)
+{
+    struct sj_bill made;
+    sigset_t signals;
+    if (!sj__start() || sj__sealed.settings.disable || sj__slow_is_inside()) {
+        errno = sj__slow_is_inside() ? EAGAIN : sj__sealed.settings.disable ? ENOTSUP : ENOMEM;
+        return -1;
+    }
+    sj__thread_block_signals(&signals); /* a handler that allocates or forks would find this thread deep inside */
+    sj__heap_inside = SJ_INSIDE_SPANS;
+    sj__bill_fill(&made, true);
+    sj__heap_inside = SJ_OUTSIDE;
+    sj__thread_let_signals_in(&signals);
+    made.bytes = (uint32_t)(bytes < sizeof made ? bytes : sizeof made);
+    memcpy(bill, &made, made.bytes);
+    return 0;
+}
