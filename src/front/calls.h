@@ -24,7 +24,7 @@ static const struct sj_policy sj_calls_levels[] = {
 
 SJ_ALWAYS_INLINE void *sj__entry_malloc(size_t size_bytes)
 {
-    return SJ_LEVEL_IS_FIXED ? sj_fast_malloc(SJ_FIXED_POLICY, size_bytes, false)
+    return SJ_LEVEL_IS_FIXED ? sj_fast_malloc(SJ_FIXED_POLICY, size_bytes, false, SJ_FAMILY_MALLOC)
                              : sj__sealed.dispatch.malloc(size_bytes);
 }
 
@@ -50,7 +50,7 @@ SJ_ALWAYS_INLINE void *sj__entry_aligned(size_t alignment, size_t size_bytes)
 SJ_ALWAYS_INLINE void sj__entry_free(void *block)
 {
     if (SJ_LEVEL_IS_FIXED)
-        sj_fast_free(SJ_FIXED_POLICY, block);
+        sj_fast_free(SJ_FIXED_POLICY, block, SJ_FAMILY_MALLOC);
     else
         sj__sealed.dispatch.free(block);
 }
@@ -58,7 +58,7 @@ SJ_ALWAYS_INLINE void sj__entry_free(void *block)
 SJ_ALWAYS_INLINE void sj__entry_free_sized(void *block, size_t size_bytes)
 {
     if (SJ_LEVEL_IS_FIXED)
-        sj_fast_free_sized(SJ_FIXED_POLICY, block, size_bytes);
+        sj_fast_free_sized(SJ_FIXED_POLICY, block, size_bytes, SJ_FAMILY_MALLOC);
     else
         sj__sealed.dispatch.free_sized(block, size_bytes);
 }
@@ -74,6 +74,35 @@ SJ_ALWAYS_INLINE void sj__entry_free_aligned_sized(void *block, size_t alignment
 SJ_ALWAYS_INLINE size_t sj__entry_usable_size(void *block)
 {
     return SJ_LEVEL_IS_FIXED ? sj_fast_usable_size(SJ_FIXED_POLICY, block) : sj__sealed.dispatch.usable_size(block);
+}
+
+/* operator new of one of its two families, which is a constant where this is called. NULL if there is no memory. */
+SJ_ALWAYS_INLINE void *sj__entry_new(size_t size_bytes, enum sj_family family)
+{
+    if (SJ_LEVEL_IS_FIXED)
+        return sj_fast_malloc(SJ_FIXED_POLICY, size_bytes, false, family);
+    return family == SJ_FAMILY_NEW ? sj__sealed.dispatch.new_object(size_bytes)
+                                   : sj__sealed.dispatch.new_array(size_bytes);
+}
+
+SJ_ALWAYS_INLINE void sj__entry_delete(void *block, enum sj_family family)
+{
+    if (SJ_LEVEL_IS_FIXED)
+        sj_fast_free(SJ_FIXED_POLICY, block, family);
+    else if (family == SJ_FAMILY_NEW)
+        sj__sealed.dispatch.delete_object(block);
+    else
+        sj__sealed.dispatch.delete_array(block);
+}
+
+SJ_ALWAYS_INLINE void sj__entry_delete_sized(void *block, size_t size_bytes, enum sj_family family)
+{
+    if (SJ_LEVEL_IS_FIXED)
+        sj_fast_free_sized(SJ_FIXED_POLICY, block, size_bytes, family);
+    else if (family == SJ_FAMILY_NEW)
+        sj__sealed.dispatch.delete_object_sized(block, size_bytes);
+    else
+        sj__sealed.dispatch.delete_array_sized(block, size_bytes);
 }
 
 #endif

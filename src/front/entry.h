@@ -26,6 +26,12 @@ struct sj_dispatch {
     void *(*aligned)(size_t alignment, size_t size_bytes);
     void (*free_aligned_sized)(void *block, size_t alignment, size_t size_bytes);
     size_t (*usable_size)(void *block);
+    void *(*new_object)(size_t size_bytes);
+    void *(*new_array)(size_t size_bytes);
+    void (*delete_object)(void *block);
+    void (*delete_array)(void *block);
+    void (*delete_object_sized)(void *block, size_t size_bytes);
+    void (*delete_array_sized)(void *block, size_t size_bytes);
 };
 
 enum { SJ_SEALED_BYTES = 4096 };

@@ -24,14 +24,38 @@
 #include "guard/fill.h"
 #include "heap/detain.h"
 #include "heap/heap.h"
+#include "span/family.h"
 #include "span/scrub.h"
 #include "span/tail.h"
 
 #include <string.h>
 
-SJ_ALWAYS_INLINE void *sj_fast_slow(size_t size_bytes, bool zero)
+/* `family` is a constant in all of these. */
+SJ_ALWAYS_INLINE void *sj_fast_slow(size_t size_bytes, bool zero, enum sj_family family)
 {
+    if (family != SJ_FAMILY_MALLOC)
+        return family == SJ_FAMILY_NEW ? sj__slow_new(size_bytes) : sj__slow_new_array(size_bytes);
     return zero ? sj__slow_calloc(size_bytes) : sj__slow_malloc(size_bytes);
+}
+
+SJ_ALWAYS_INLINE void sj_fast_slow_free(void *block, enum sj_family family)
+{
+    if (family == SJ_FAMILY_MALLOC)
+        sj__slow_free(block);
+    else if (family == SJ_FAMILY_NEW)
+        sj__slow_delete(block);
+    else
+        sj__slow_delete_array(block);
+}
+
+SJ_ALWAYS_INLINE void sj_fast_slow_free_sized(void *block, size_t size_bytes, enum sj_family family)
+{
+    if (family == SJ_FAMILY_MALLOC)
+        sj__slow_free_sized(block, size_bytes);
+    else if (family == SJ_FAMILY_NEW)
+        sj__slow_delete_sized(block, size_bytes);
+    else
+        sj__slow_delete_array_sized(block, size_bytes);
 }
 
 /* A size that a slot may be ready for. With canaries not 0, since such objects have none. */
@@ -61,10 +85,11 @@ SJ_ALWAYS_INLINE void *sj_fast_hand_out(const struct sj_policy *policy, struct s
     return start;
 }
 
-SJ_ALWAYS_INLINE void *sj_fast_malloc(const struct sj_policy *policy, size_t size_bytes, bool zero)
+SJ_ALWAYS_INLINE void *sj_fast_malloc(const struct sj_policy *policy, size_t size_bytes, bool zero,
+                                      enum sj_family family)
 {
     if (sj_unlikely(!sj_fast_is_small(policy, size_bytes)))
-        return sj_fast_slow(size_bytes, zero);
+        return sj_fast_slow(size_bytes, zero, family);
     struct sj_heap *heap = sj__heap_current;
     struct sj_bin *bin = sj_heap_bin_for(heap, size_bytes + sj_canary_least(policy));
     sj_hold(bin);
@@ -72,25 +97,28 @@ SJ_ALWAYS_INLINE void *sj_fast_malloc(const struct sj_policy *policy, size_t siz
     uint64_t *source = sj_bin_source(policy, bin, word);
     uint64_t bits = *source;
     if (sj_unlikely(bits == 0))
-        return sj_fast_slow(size_bytes, zero);
+        return sj_fast_slow(size_bytes, zero, family);
 
     uint64_t bit = sj_pick_bit(policy, heap, bin, bits);
     if (sj_unlikely(sj_word_has(&word->live, bit)))
-        return sj_fast_slow(size_bytes, zero);
+        return sj_fast_slow(size_bytes, zero, family);
     /* A local and a remote free of this slot raced. Acquire pairs with the claim in sj__remote_free. */
     if (sj_unlikely(sj_word_has(&bin->remote->value, bit)))
-        return sj_fast_slow(size_bytes, zero);
+        return sj_fast_slow(size_bytes, zero, family);
     sj_word_set(&word->live, bit); /* from here on a signal handler passes this slot by */
     char *start = sj_bin_slot(bin, bit);
+    bool is_marked = policy->types && family != SJ_FAMILY_MALLOC;
     struct sj_slab *slab =
-        policy->canary != SJ_CANARY_OFF ? bin->slab : NULL; /* of `start`, as the next lines see to */
+        policy->canary != SJ_CANARY_OFF || is_marked ? bin->slab : NULL; /* of `start`, as the next lines see to */
     sj_compiler_barrier();
     /* Before, a handler may have taken slots, this one too, or used the word up and put another in its place. Then this
      * slot is left live, nobody's, unless the handler got it. */
     if (sj_unlikely(sj_word_peek(source) != bits || bin->word != word))
-        return sj_fast_slow(size_bytes, zero);
+        return sj_fast_slow(size_bytes, zero, family);
     sj_word_clear(source, bit); /* not a store of `bits` less one: even now a handler may take others, or refill */
     sj_bin_pay(policy, heap, word, bit, start);
+    if (is_marked)
+        sj_family_set(slab, sj_slot_of(slab->reciprocal, (size_t)(start - slab->base)), family);
     return sj_fast_hand_out(policy, heap, bin, slab, start, size_bytes, zero, (word->dirty & bit) != 0);
 }
 
@@ -99,10 +127,10 @@ SJ_ALWAYS_INLINE void *sj_fast_calloc(const struct sj_policy *policy, size_t cou
     size_t bytes;
     if (sj_unlikely(!sj_checked_mul(count, size_bytes, &bytes)))
         return sj__slow_calloc(SIZE_MAX); /* more than there can be: ENOMEM */
-    return sj_fast_malloc(policy, bytes, true);
+    return sj_fast_malloc(policy, bytes, true, SJ_FAMILY_MALLOC);
 }
 
-SJ_ALWAYS_INLINE void sj_fast_free(const struct sj_policy *policy, void *block)
+SJ_ALWAYS_INLINE void sj_fast_free(const struct sj_policy *policy, void *block, enum sj_family family)
 {
     size_t window_offset = sj_window_offset(block);
     if (sj_unlikely(window_offset >= sj_peek_size(&sj__window_limit_bytes)))
@@ -127,6 +155,8 @@ SJ_ALWAYS_INLINE void sj_fast_free(const struct sj_policy *policy, void *block)
     if (sj_unlikely(sj_word_has(&slab->remote->bits[word_index].value, bit)))
         goto slow;
 
+    if (policy->types && sj_unlikely(!sj_family_take(slab, slot, family)))
+        goto slow;
     if (policy->canary != SJ_CANARY_OFF && sj_unlikely(!sj_tail_holds_short(slab, slot, block))) {
         sj__slow_free_own(block, slab, (unsigned)slot);
         return;
@@ -163,14 +193,15 @@ SJ_ALWAYS_INLINE void sj_fast_free(const struct sj_policy *policy, void *block)
         sj__slow_after_free(slab);
     return;
 slow:
-    sj__slow_free(block);
+    sj_fast_slow_free(block, family);
 }
 
 /* The size is checked here only as far as it costs two loads that the free needs anyway. */
-SJ_ALWAYS_INLINE void sj_fast_free_sized(const struct sj_policy *policy, void *block, size_t size_bytes)
+SJ_ALWAYS_INLINE void sj_fast_free_sized(const struct sj_policy *policy, void *block, size_t size_bytes,
+                                         enum sj_family family)
 {
     if (!policy->sized) {
-        sj_fast_free(policy, block);
+        sj_fast_free(policy, block, family);
         return;
     }
     struct sj_span *span = sj__window_find(block);
@@ -178,9 +209,9 @@ SJ_ALWAYS_INLINE void sj_fast_free_sized(const struct sj_policy *policy, void *b
     if (sj_likely(by_class && size_bytes - 1 < SJ_SMALL_MAX_BYTES - sj_canary_least(policy) &&
                   sj_load_relaxed_ptr(&span->owner) == sj__heap_current &&
                   ((struct sj_slab *)(void *)span)->class_index == sj_class_of(size_bytes + sj_canary_least(policy))))
-        sj_fast_free(policy, block);
+        sj_fast_free(policy, block, family);
     else
-        sj__slow_free_sized(block, size_bytes);
+        sj_fast_slow_free_sized(block, size_bytes, family);
 }
 
 /* The slab of a live slot, whoever owns it; NULL for anything else, which is then judged on the slow path. */
@@ -205,8 +236,8 @@ SJ_ALWAYS_INLINE struct sj_slab *sj_fast_live_slab(const void *block)
 SJ_ALWAYS_INLINE void *sj_fast_realloc(const struct sj_policy *policy, void *block, size_t size_bytes)
 {
     if (block == NULL)
-        return sj_fast_malloc(policy, size_bytes, false);
-    if (policy->canary != SJ_CANARY_OFF) /* its canary is to be looked at and renewed */
+        return sj_fast_malloc(policy, size_bytes, false, SJ_FAMILY_MALLOC);
+    if (policy->canary != SJ_CANARY_OFF || policy->types) /* what it has is to be looked at and renewed */
         return sj__slow_realloc(block, size_bytes);
     struct sj_slab *slab = sj_fast_live_slab(block);
     if (sj_unlikely(slab == NULL || size_bytes == 0))
@@ -224,41 +255,54 @@ SJ_ALWAYS_INLINE size_t sj_fast_usable_size(const struct sj_policy *policy, void
     return sj_likely(slab != NULL) ? sj__size_classes[slab->class_index].usable_bytes : sj__slow_usable_size(block);
 }
 
+/* Defines the functions of one family in a variant. */
+#define SJ_DEFINE_FAMILY(policy_of, make, give, give_sized, family)      \
+    static void *make(size_t size_bytes)                                 \
+    {                                                                    \
+        return sj_fast_malloc((policy_of), size_bytes, false, (family)); \
+    }                                                                    \
+    static void give(void *block)                                        \
+    {                                                                    \
+        sj_fast_free((policy_of), block, (family));                      \
+    }                                                                    \
+    static void give_sized(void *block, size_t size_bytes)               \
+    {                                                                    \
+        sj_fast_free_sized((policy_of), block, size_bytes, (family));    \
+    }
+
 /* Defines the functions of one variant and its table. `policy_of` is a constant struct, or the settings in force. */
-#define SJ_DEFINE_VARIANT(table, policy_of)                        \
-    static void *variant_malloc(size_t size_bytes)                 \
-    {                                                              \
-        return sj_fast_malloc((policy_of), size_bytes, false);     \
-    }                                                              \
-    static void variant_free(void *block)                          \
-    {                                                              \
-        sj_fast_free((policy_of), block);                          \
-    }                                                              \
-    static void *variant_calloc(size_t count, size_t size_bytes)   \
-    {                                                              \
-        return sj_fast_calloc((policy_of), count, size_bytes);     \
-    }                                                              \
-    static void variant_free_sized(void *block, size_t size_bytes) \
-    {                                                              \
-        sj_fast_free_sized((policy_of), block, size_bytes);        \
-    }                                                              \
-    static void *variant_realloc(void *block, size_t size_bytes)   \
-    {                                                              \
-        return sj_fast_realloc((policy_of), block, size_bytes);    \
-    }                                                              \
-    static size_t variant_usable_size(void *block)                 \
-    {                                                              \
-        return sj_fast_usable_size((policy_of), block);            \
-    }                                                              \
-    const struct sj_dispatch table = {                             \
-        .malloc = variant_malloc,                                  \
-        .free = variant_free,                                      \
-        .calloc = variant_calloc,                                  \
-        .free_sized = variant_free_sized,                          \
-        .realloc = variant_realloc,                                \
-        .aligned = sj__slow_aligned,                               \
-        .free_aligned_sized = sj__slow_free_aligned_sized,         \
-        .usable_size = variant_usable_size,                        \
+#define SJ_DEFINE_VARIANT(table, policy_of)                                                          \
+    SJ_DEFINE_FAMILY(policy_of, variant_malloc, variant_free, variant_free_sized, SJ_FAMILY_MALLOC)  \
+    SJ_DEFINE_FAMILY(policy_of, variant_new, variant_delete, variant_delete_sized, SJ_FAMILY_NEW)    \
+    SJ_DEFINE_FAMILY(policy_of, variant_new_array, variant_delete_array, variant_delete_array_sized, \
+                     SJ_FAMILY_NEW_ARRAY)                                                            \
+    static void *variant_calloc(size_t count, size_t size_bytes)                                     \
+    {                                                                                                \
+        return sj_fast_calloc((policy_of), count, size_bytes);                                       \
+    }                                                                                                \
+    static void *variant_realloc(void *block, size_t size_bytes)                                     \
+    {                                                                                                \
+        return sj_fast_realloc((policy_of), block, size_bytes);                                      \
+    }                                                                                                \
+    static size_t variant_usable_size(void *block)                                                   \
+    {                                                                                                \
+        return sj_fast_usable_size((policy_of), block);                                              \
+    }                                                                                                \
+    const struct sj_dispatch table = {                                                               \
+        .malloc = variant_malloc,                                                                    \
+        .free = variant_free,                                                                        \
+        .calloc = variant_calloc,                                                                    \
+        .free_sized = variant_free_sized,                                                            \
+        .realloc = variant_realloc,                                                                  \
+        .aligned = sj__slow_aligned,                                                                 \
+        .free_aligned_sized = sj__slow_free_aligned_sized,                                           \
+        .usable_size = variant_usable_size,                                                          \
+        .new_object = variant_new,                                                                   \
+        .new_array = variant_new_array,                                                              \
+        .delete_object = variant_delete,                                                             \
+        .delete_array = variant_delete_array,                                                        \
+        .delete_object_sized = variant_delete_sized,                                                 \
+        .delete_array_sized = variant_delete_array_sized,                                            \
     }
 
 #endif

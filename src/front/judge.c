@@ -5,6 +5,7 @@
 #include "front/judge.h"
 
 #include "front/entry.h"
+#include "front/operators.h"
 #include "heap/heap.h"
 #include "report/report.h"
 #include "span/tail.h"
@@ -198,4 +199,42 @@ void sj__judge_size(const struct sj_judgement *judgement, size_t size_bytes, siz
         facts.expected_bytes = judgement->usable_bytes;
         sj__report_refusable(SJ_SIZE_MISMATCH, &facts);
     }
+}
+
+/* Where the family of a live block is kept; NULL if it is not. */
+static uint8_t *family_of(const struct sj_judgement *judgement)
+{
+    struct sj_slab *slab = judgement->slab;
+    if (slab != NULL)
+        return slab->families != NULL ? &slab->families[judgement->slot_index] : NULL;
+    uint8_t *family = judgement->large != NULL ? &judgement->large->family : &judgement->sampled->family;
+    return *family != SJ_FAMILY_UNKNOWN ? family : NULL;
+}
+
+void sj__judge_mark(const struct sj_judgement *judgement, enum sj_family family)
+{
+    uint8_t *kept = family_of(judgement);
+    if (kept != NULL)
+        *kept = (uint8_t)family;
+}
+
+static bool operators_are_ours(void)
+{
+    return &sj__operators_are_ours == NULL || sj__operators_are_ours();
+}
+
+void sj__judge_family(const struct sj_judgement *judgement, enum sj_family family, struct sj_asker asker)
+{
+    static const char *const makers[] = { "malloc", "new", "new[]" };
+    static const char *const givers[] = { "free", "delete", "delete[]" };
+    uint8_t *made = family_of(judgement);
+    if (made == NULL)
+        return;
+    if (*made != family && operators_are_ours()) {
+        struct sj_report_facts facts = sj__judge_facts(judgement, judgement->block, asker);
+        facts.made_by = makers[*made % SJ_FAMILY_UNKNOWN];
+        facts.freed_by = family != SJ_FAMILY_MALLOC ? givers[family] : asker.function;
+        sj__report_refusable(SJ_FAMILY_MISMATCH, &facts);
+    }
+    *made = SJ_FAMILY_MALLOC;
 }

@@ -13,6 +13,7 @@
 #ifndef SJ_FRONT_JUDGE_H
 #define SJ_FRONT_JUDGE_H
 
+#include "span/family.h"
 #include "span/large.h"
 #include "span/sampled.h"
 #include "span/slab.h"
@@ -63,5 +64,12 @@ _Noreturn void sj__judge_report_overrun(const char *block, size_t usable_bytes, 
 /* Checks that a block was allocated with this size and alignment (1: none stated), and reports if not. Returns if the block may
  * be freed: always under onerror=report. */
 void sj__judge_size(const struct sj_judgement *judgement, size_t size_bytes, size_t alignment, struct sj_asker asker);
+
+/* Reports a live block that another family of functions made, unless operators have been replaced. Returns if it may be given back:
+ * always under onerror=report. It is malloc's from then on. */
+void sj__judge_family(const struct sj_judgement *judgement, enum sj_family family, struct sj_asker asker);
+
+/* A new block is of this family, if that is kept of it. */
+void sj__judge_mark(const struct sj_judgement *judgement, enum sj_family family);
 
 #endif

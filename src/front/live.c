@@ -92,6 +92,12 @@ static void write_table(const struct sj_dispatch *table)
     __atomic_store_n(&to->aligned, table->aligned, __ATOMIC_RELEASE);
     __atomic_store_n(&to->free_aligned_sized, table->free_aligned_sized, __ATOMIC_RELEASE);
     __atomic_store_n(&to->usable_size, table->usable_size, __ATOMIC_RELEASE);
+    __atomic_store_n(&to->new_object, table->new_object, __ATOMIC_RELEASE);
+    __atomic_store_n(&to->new_array, table->new_array, __ATOMIC_RELEASE);
+    __atomic_store_n(&to->delete_object, table->delete_object, __ATOMIC_RELEASE);
+    __atomic_store_n(&to->delete_array, table->delete_array, __ATOMIC_RELEASE);
+    __atomic_store_n(&to->delete_object_sized, table->delete_object_sized, __ATOMIC_RELEASE);
+    __atomic_store_n(&to->delete_array_sized, table->delete_array_sized, __ATOMIC_RELEASE);
 }
 
 /* Once all threads have come by: the new level's own table. Under the lock. */
@@ -140,6 +146,16 @@ static void *raising_realloc(void *block, size_t size_bytes)
     return settle() ? sj__sealed.raised_to->realloc(block, size_bytes) : sj__slow_realloc(block, size_bytes);
 }
 
+static void *raising_new(size_t size_bytes)
+{
+    return settle() ? sj__sealed.raised_to->new_object(size_bytes) : sj__slow_new(size_bytes);
+}
+
+static void *raising_new_array(size_t size_bytes)
+{
+    return settle() ? sj__sealed.raised_to->new_array(size_bytes) : sj__slow_new_array(size_bytes);
+}
+
 static void *raising_aligned(size_t alignment, size_t size_bytes)
 {
     (void)settle();
@@ -152,9 +168,13 @@ static void write_page(const struct sj_settings *settings)
 {
     struct sj_dispatch raising;
     sj__sealed.raised_to = sj__variant_for(&settings->policy);
-    /* Before any slab can have canaries: these know of them, whatever the policy. */
+    /* Before any slab can have canaries or families: these know of them, whatever the policy. */
     __atomic_store_n(&sj__sealed.dispatch.realloc, sj__slow_realloc, __ATOMIC_RELEASE);
     __atomic_store_n(&sj__sealed.dispatch.usable_size, sj__slow_usable_size, __ATOMIC_RELEASE);
+    __atomic_store_n(&sj__sealed.dispatch.delete_object, sj__slow_delete, __ATOMIC_RELEASE);
+    __atomic_store_n(&sj__sealed.dispatch.delete_array, sj__slow_delete_array, __ATOMIC_RELEASE);
+    __atomic_store_n(&sj__sealed.dispatch.delete_object_sized, sj__slow_delete_sized, __ATOMIC_RELEASE);
+    __atomic_store_n(&sj__sealed.dispatch.delete_array_sized, sj__slow_delete_array_sized, __ATOMIC_RELEASE);
     /* Release: who sees the pointer sees what it points to. */
     __atomic_store_n(&sj__sealed.in_force, settings, __ATOMIC_RELEASE);
     if (settings->policy.copy != SJ_COPY_OFF)
@@ -167,6 +187,8 @@ static void write_page(const struct sj_settings *settings)
     raising.calloc = raising_calloc;
     raising.realloc = raising_realloc;
     raising.aligned = raising_aligned;
+    raising.new_object = raising_new;
+    raising.new_array = raising_new_array;
     write_table(&raising);
 }
 

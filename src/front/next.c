@@ -115,6 +115,12 @@ static const struct sj_dispatch bootstrap = {
     .aligned = arena_aligned,
     .free_aligned_sized = pass_free_aligned_sized,
     .usable_size = pass_usable_size,
+    .new_object = arena_malloc,
+    .new_array = arena_malloc,
+    .delete_object = pass_free,
+    .delete_array = pass_free,
+    .delete_object_sized = pass_free_sized,
+    .delete_array_sized = pass_free_sized,
 };
 
 /* ---- Finding it ------------------------------------------------------------------------------------------------- */
@@ -169,6 +175,6 @@ bool sj__next_start(void)
     }
     sj__sealed.dispatch.calloc = next->calloc;
     sj__sealed.dispatch.aligned = next->aligned;
-    sj__sealed.dispatch.malloc = next->malloc;
+    sj__sealed.dispatch.malloc = sj__sealed.dispatch.new_object = sj__sealed.dispatch.new_array = next->malloc;
     return true;
 }

@@ -20,6 +20,7 @@
  *
  * Concurrency: any thread; no lock is held here.
  */
+#include "front/operators.h"
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "front/calls.h"
@@ -111,16 +112,21 @@ SJ_ALWAYS_INLINE bool operators_are_ours(void)
     return state == OPERATORS_UNKNOWN && operators_find_out();
 }
 
+bool sj__operators_are_ours(void)
+{
+    return operators_are_ours();
+}
+
 /* --- Out of memory. --- */
 
 /* Alignment 0 stands for the plain forms. */
-static void *operators_try(size_t bytes, size_t alignment)
+SJ_ALWAYS_INLINE void *operators_try(size_t bytes, size_t alignment, enum sj_family family)
 {
-    return alignment == 0 ? sj__entry_malloc(bytes) : sj__entry_aligned(alignment, bytes);
+    return alignment == 0 ? sj__entry_new(bytes, family) : sj__slow_mark(sj__entry_aligned(alignment, bytes), family);
 }
 
 /* [new.delete.single]: call the handler until there is memory; without one, throw. */
-static SJ_COLD void *operators_new_or_throw(size_t bytes, size_t alignment)
+static SJ_COLD void *operators_new_or_throw(size_t bytes, size_t alignment, enum sj_family family)
 {
     void *block;
 
@@ -129,25 +135,25 @@ static SJ_COLD void *operators_new_or_throw(size_t bytes, size_t alignment)
 
         if (impossible || !sj__cxx_call_handler())
             sj__cxx_throw_bad_alloc(bytes);
-        block = operators_try(bytes, alignment);
+        block = operators_try(bytes, alignment, family);
     } while (block == NULL);
     return block;
 }
 
-static SJ_COLD void *operators_new_or_null(size_t bytes, size_t alignment)
+static SJ_COLD void *operators_new_or_null(size_t bytes, size_t alignment, enum sj_family family)
 {
     void *block = NULL;
 
     if (alignment != 0 && !sj_is_power_of_two(alignment))
         return NULL;
     while (block == NULL && sj__cxx_call_handler())
-        block = operators_try(bytes, alignment);
+        block = operators_try(bytes, alignment, family);
     return block;
 }
 
 /* A nothrow form, `name`, that found no memory or must call a replaced operator new inside a try block. */
 static SJ_COLD void *operators_nothrow(const char *name, void *(*replaced)(size_t), size_t bytes,
-                                       const struct nothrow *tag)
+                                       const struct nothrow *tag, enum sj_family family)
 {
     if (replaced == NULL && !sj__cxx_has_handler())
         return NULL;
@@ -156,11 +162,11 @@ static SJ_COLD void *operators_nothrow(const char *name, void *(*replaced)(size_
 
     if (own != 0)
         return ((void *(*)(size_t, const struct nothrow *))own)(bytes, tag);
-    return replaced != NULL ? replaced(bytes) : operators_new_or_null(bytes, 0);
+    return replaced != NULL ? replaced(bytes) : operators_new_or_null(bytes, 0, family);
 }
 
 static SJ_COLD void *operators_nothrow_aligned(const char *name, void *(*replaced)(size_t, size_t), size_t bytes,
-                                               size_t alignment, const struct nothrow *tag)
+                                               size_t alignment, const struct nothrow *tag, enum sj_family family)
 {
     if (replaced == NULL && !sj__cxx_has_handler())
         return NULL;
@@ -169,100 +175,104 @@ static SJ_COLD void *operators_nothrow_aligned(const char *name, void *(*replace
 
     if (own != 0)
         return ((void *(*)(size_t, size_t, const struct nothrow *))own)(bytes, alignment, tag);
-    return replaced != NULL ? replaced(bytes, alignment) : operators_new_or_null(bytes, alignment);
+    return replaced != NULL ? replaced(bytes, alignment) : operators_new_or_null(bytes, alignment, family);
 }
 
 /* --- operator new. --- */
 
-SJ_ALWAYS_INLINE void *operators_allocate(size_t bytes)
+SJ_ALWAYS_INLINE void *operators_allocate(size_t bytes, enum sj_family family)
 {
-    void *block = sj__entry_malloc(bytes);
+    void *block = operators_try(bytes, 0, family);
 
-    return sj_likely(block != NULL) ? block : operators_new_or_throw(bytes, 0);
+    return sj_likely(block != NULL) ? block : operators_new_or_throw(bytes, 0, family);
 }
 
-SJ_ALWAYS_INLINE void *operators_allocate_aligned(size_t bytes, size_t alignment)
+SJ_ALWAYS_INLINE void *operators_allocate_aligned(size_t bytes, size_t alignment, enum sj_family family)
 {
-    void *block = sj_likely(sj_is_power_of_two(alignment)) ? sj__entry_aligned(alignment, bytes) : NULL;
+    void *block = sj_likely(sj_is_power_of_two(alignment)) ? operators_try(bytes, alignment, family) : NULL;
 
-    return sj_likely(block != NULL) ? block : operators_new_or_throw(bytes, alignment);
+    return sj_likely(block != NULL) ? block : operators_new_or_throw(bytes, alignment, family);
 }
 
 static void *own_new(size_t bytes)
 {
-    return operators_allocate(bytes);
+    return operators_allocate(bytes, SJ_FAMILY_NEW);
 }
 
 static void *own_new_array(size_t bytes)
 {
-    return sj_likely(operators_are_ours()) ? operators_allocate(bytes) : NEW(bytes);
+    return sj_likely(operators_are_ours()) ? operators_allocate(bytes, SJ_FAMILY_NEW_ARRAY) : NEW(bytes);
 }
 
 static void *own_new_nothrow(size_t bytes, const struct nothrow *tag)
 {
     bool replaced = !operators_are_ours() && NEW != own_new;
-    void *block = sj_likely(!replaced) ? sj__entry_malloc(bytes) : NULL;
+    void *block = sj_likely(!replaced) ? operators_try(bytes, 0, SJ_FAMILY_NEW) : NULL;
 
     if (sj_likely(block != NULL))
         return block;
-    return operators_nothrow(NAME_TEXT(NEW_NOTHROW), replaced ? NEW : NULL, bytes, tag);
+    return operators_nothrow(NAME_TEXT(NEW_NOTHROW), replaced ? NEW : NULL, bytes, tag, SJ_FAMILY_NEW);
 }
 
 static void *own_new_array_nothrow(size_t bytes, const struct nothrow *tag)
 {
     bool replaced = !operators_are_ours() && (NEW_ARRAY != own_new_array || NEW != own_new);
-    void *block = sj_likely(!replaced) ? sj__entry_malloc(bytes) : NULL;
+    void *block = sj_likely(!replaced) ? operators_try(bytes, 0, SJ_FAMILY_NEW_ARRAY) : NULL;
 
     if (sj_likely(block != NULL))
         return block;
-    return operators_nothrow(NAME_TEXT(NEW_ARRAY_NOTHROW), replaced ? NEW_ARRAY : NULL, bytes, tag);
+    return operators_nothrow(NAME_TEXT(NEW_ARRAY_NOTHROW), replaced ? NEW_ARRAY : NULL, bytes, tag,
+                             SJ_FAMILY_NEW_ARRAY);
 }
 
 static void *own_new_aligned(size_t bytes, size_t alignment)
 {
-    return operators_allocate_aligned(bytes, alignment);
+    return operators_allocate_aligned(bytes, alignment, SJ_FAMILY_NEW);
 }
 
 static void *own_new_array_aligned(size_t bytes, size_t alignment)
 {
-    return sj_likely(operators_are_ours()) ? operators_allocate_aligned(bytes, alignment)
+    return sj_likely(operators_are_ours()) ? operators_allocate_aligned(bytes, alignment, SJ_FAMILY_NEW_ARRAY)
                                            : NEW_ALIGNED(bytes, alignment);
 }
 
 static void *own_new_aligned_nothrow(size_t bytes, size_t alignment, const struct nothrow *tag)
 {
     bool replaced = !operators_are_ours() && NEW_ALIGNED != own_new_aligned;
-    void *block = sj_likely(!replaced && sj_is_power_of_two(alignment)) ? sj__entry_aligned(alignment, bytes) : NULL;
+    void *block =
+        sj_likely(!replaced && sj_is_power_of_two(alignment)) ? operators_try(bytes, alignment, SJ_FAMILY_NEW) : NULL;
 
     if (sj_likely(block != NULL))
         return block;
     return operators_nothrow_aligned(NAME_TEXT(NEW_ALIGNED_NOTHROW), replaced ? NEW_ALIGNED : NULL, bytes, alignment,
-                                     tag);
+                                     tag, SJ_FAMILY_NEW);
 }
 
 static void *own_new_array_aligned_nothrow(size_t bytes, size_t alignment, const struct nothrow *tag)
 {
     bool replaced =
         !operators_are_ours() && (NEW_ARRAY_ALIGNED != own_new_array_aligned || NEW_ALIGNED != own_new_aligned);
-    void *block = sj_likely(!replaced && sj_is_power_of_two(alignment)) ? sj__entry_aligned(alignment, bytes) : NULL;
+    void *block = sj_likely(!replaced && sj_is_power_of_two(alignment))
+                      ? operators_try(bytes, alignment, SJ_FAMILY_NEW_ARRAY)
+                      : NULL;
 
     if (sj_likely(block != NULL))
         return block;
     return operators_nothrow_aligned(NAME_TEXT(NEW_ARRAY_ALIGNED_NOTHROW), replaced ? NEW_ARRAY_ALIGNED : NULL, bytes,
-                                     alignment, tag);
+                                     alignment, tag, SJ_FAMILY_NEW_ARRAY);
 }
 
 /* --- operator delete. --- */
 
 static void own_delete(void *block)
 {
-    sj__entry_free(block);
+    sj__entry_delete(block, SJ_FAMILY_NEW);
 }
 
 static void own_delete_array(void *block)
 {
     if (sj_likely(operators_are_ours()))
-        sj__entry_free(block);
+        sj__entry_delete(block, SJ_FAMILY_NEW_ARRAY);
     else
         DELETE(block);
 }
@@ -270,7 +280,7 @@ static void own_delete_array(void *block)
 static void own_delete_sized(void *block, size_t bytes)
 {
     if (sj_likely(operators_are_ours()))
-        sj__entry_free_sized(block, bytes);
+        sj__entry_delete_sized(block, bytes, SJ_FAMILY_NEW);
     else
         DELETE(block);
 }
@@ -278,7 +288,7 @@ static void own_delete_sized(void *block, size_t bytes)
 static void own_delete_array_sized(void *block, size_t bytes)
 {
     if (sj_likely(operators_are_ours()))
-        sj__entry_free_sized(block, bytes);
+        sj__entry_delete_sized(block, bytes, SJ_FAMILY_NEW_ARRAY);
     else
         DELETE_ARRAY(block);
 }
@@ -295,19 +305,31 @@ static void own_delete_array_nothrow(void *block, const struct nothrow *tag)
     DELETE_ARRAY(block);
 }
 
+/* In a form of the program's choice, so that the caller is the program. */
+SJ_ALWAYS_INLINE void operators_free_aligned_sized(void *block, size_t bytes, size_t alignment, enum sj_family family)
+{
+    sj__slow_unmark(block, family, __builtin_return_address(0));
+    sj__entry_free_aligned_sized(block, alignment, bytes);
+}
+
 /* A block that can't have been had with this alignment takes the sized way, with the size it has: the check is there. */
-static void own_delete_aligned(void *block, size_t alignment)
+SJ_ALWAYS_INLINE void operators_free_aligned(void *block, size_t alignment, enum sj_family family)
 {
     if (sj_likely(sj_is_power_of_two(alignment) && ((uintptr_t)block & (alignment - 1)) == 0))
-        sj__entry_free(block);
+        sj__entry_delete(block, family);
     else
-        sj__entry_free_aligned_sized(block, alignment, sj__entry_usable_size(block));
+        operators_free_aligned_sized(block, sj__entry_usable_size(block), alignment, family);
+}
+
+static void own_delete_aligned(void *block, size_t alignment)
+{
+    operators_free_aligned(block, alignment, SJ_FAMILY_NEW);
 }
 
 static void own_delete_array_aligned(void *block, size_t alignment)
 {
     if (sj_likely(operators_are_ours()))
-        own_delete_aligned(block, alignment);
+        operators_free_aligned(block, alignment, SJ_FAMILY_NEW_ARRAY);
     else
         DELETE_ALIGNED(block, alignment);
 }
@@ -315,7 +337,7 @@ static void own_delete_array_aligned(void *block, size_t alignment)
 static void own_delete_aligned_sized(void *block, size_t bytes, size_t alignment)
 {
     if (sj_likely(operators_are_ours()))
-        sj__entry_free_aligned_sized(block, alignment, bytes);
+        operators_free_aligned_sized(block, bytes, alignment, SJ_FAMILY_NEW);
     else
         DELETE_ALIGNED(block, alignment);
 }
@@ -323,7 +345,7 @@ static void own_delete_aligned_sized(void *block, size_t bytes, size_t alignment
 static void own_delete_array_aligned_sized(void *block, size_t bytes, size_t alignment)
 {
     if (sj_likely(operators_are_ours()))
-        sj__entry_free_aligned_sized(block, alignment, bytes);
+        operators_free_aligned_sized(block, bytes, alignment, SJ_FAMILY_NEW_ARRAY);
     else
         DELETE_ARRAY_ALIGNED(block, alignment);
 }

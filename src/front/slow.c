@@ -112,6 +112,7 @@ struct request {
     size_t size_bytes;
     size_t alignment;
     bool zero;
+    enum sj_family family;
     struct sj_asker asker;
 };
 
@@ -169,6 +170,7 @@ static void *sample(struct sj_heap *heap, unsigned class_index, const struct req
         .size_bytes = request->size_bytes,
         .alignment = request->alignment,
         .class_index = (uint8_t)class_index,
+        .family = sj_family_at_first(policy_in_force()),
         .to_the_right = heap->pool[heap->pool_next++] % 2 != 0,
         .caller = request->asker.caller,
     };
@@ -247,7 +249,7 @@ static void *slow_own(unsigned class_index, const struct request *request)
     return slow_large(request->alignment, request->size_bytes, request->zero, request->asker);
 }
 
-static void *allocate(const struct request *request)
+static void *allocate_any(const struct request *request)
 {
     if (!is_started()) {
         errno = ENOMEM;
@@ -263,19 +265,49 @@ static void *allocate(const struct request *request)
     return slow_own(class_index, request);
 }
 
+static void *mark(void *block, enum sj_family family)
+{
+    if (block != NULL && family != SJ_FAMILY_MALLOC) {
+        struct sj_judgement judgement = sj__judge(block);
+        if (judgement.verdict == SJ_IS_LIVE)
+            sj__judge_mark(&judgement, family);
+    }
+    return block;
+}
+
+static void *allocate(const struct request *request)
+{
+    return mark(allocate_any(request), request->family);
+}
+
 void *sj__slow_malloc(size_t size_bytes)
 {
-    return allocate(&(struct request){ size_bytes, 1, false, ASKER("malloc") });
+    return allocate(&(struct request){ size_bytes, 1, false, SJ_FAMILY_MALLOC, ASKER("malloc") });
 }
 
 void *sj__slow_calloc(size_t size_bytes)
 {
-    return allocate(&(struct request){ size_bytes, 1, true, ASKER("calloc") });
+    return allocate(&(struct request){ size_bytes, 1, true, SJ_FAMILY_MALLOC, ASKER("calloc") });
 }
 
 void *sj__slow_aligned(size_t alignment, size_t size_bytes)
 {
-    return allocate(&(struct request){ size_bytes, alignment, false, ASKER("aligned_alloc") });
+    return allocate(&(struct request){ size_bytes, alignment, false, SJ_FAMILY_MALLOC, ASKER("aligned_alloc") });
+}
+
+void *sj__slow_new(size_t size_bytes)
+{
+    return allocate(&(struct request){ size_bytes, 1, false, SJ_FAMILY_NEW, ASKER("new") });
+}
+
+void *sj__slow_new_array(size_t size_bytes)
+{
+    return allocate(&(struct request){ size_bytes, 1, false, SJ_FAMILY_NEW_ARRAY, ASKER("new[]") });
+}
+
+void *sj__slow_mark(void *block, enum sj_family family)
+{
+    return policy_in_force()->types ? mark(block, family) : block;
 }
 
 /* ---- Free ------------------------------------------------------------------------------------------------------- */
@@ -357,14 +389,15 @@ static void free_judged(const struct sj_judgement *judgement, void *block, struc
 }
 
 /* The common case: a live slot of another thread's slab. False for all else, which is judged. */
-static bool free_of_another_thread(void *block, struct sj_asker asker)
+static bool free_of_another_thread(void *block, enum sj_family family, struct sj_asker asker)
 {
     if (!sj_window_contains(block))
         return false;
     struct sj_slab *slab = (struct sj_slab *)(void *)sj_window_lookup(sj_window_granule(block));
     size_t slot;
     if (sj_load_relaxed_u32(&slab->span.kind) != SJ_SPAN_SLAB ||
-        !sj_slot_exact(slab->reciprocal, (size_t)((char *)block - slab->base), &slot) || slot >= slab->slots)
+        !sj_slot_exact(slab->reciprocal, (size_t)((char *)block - slab->base), &slot) || slot >= slab->slots ||
+        !sj_family_take(slab, slot, family))
         return false;
     enum sj_remote_outcome outcome = sj__remote_free(policy_in_force(), slab, (unsigned)slot);
     if (sj_unlikely(outcome == SJ_REMOTE_ALREADY_FREED))
@@ -374,24 +407,49 @@ static bool free_of_another_thread(void *block, struct sj_asker asker)
     return outcome != SJ_REMOTE_NOT_LIVE;
 }
 
-static void free_judged_block(void *block, struct sj_asker asker)
+static void free_judged_block(void *block, enum sj_family family, struct sj_asker asker)
 {
     struct sj_judgement judgement = sj__judge(block);
-    if (sj_likely(judgement.verdict == SJ_IS_LIVE))
-        free_judged(&judgement, block, asker);
-    else
+    if (sj_unlikely(judgement.verdict != SJ_IS_LIVE)) {
         sj__judge_report(&judgement, block, asker, true);
+        return;
+    }
+    sj__judge_family(&judgement, family, asker);
+    free_judged(&judgement, block, asker);
+}
+
+static void free_any(void *block, enum sj_family family, struct sj_asker asker)
+{
+    if (block == NULL || !is_started())
+        return;
+    int saved_errno = errno;
+    if (!free_of_another_thread(block, family, asker))
+        free_judged_block(block, family, asker);
+    errno = saved_errno;
 }
 
 void sj__slow_free(void *block)
 {
-    struct sj_asker asker = ASKER("free");
-    if (block == NULL || !is_started())
+    free_any(block, SJ_FAMILY_MALLOC, ASKER("free"));
+}
+
+void sj__slow_delete(void *block)
+{
+    free_any(block, SJ_FAMILY_NEW, ASKER("delete"));
+}
+
+void sj__slow_delete_array(void *block)
+{
+    free_any(block, SJ_FAMILY_NEW_ARRAY, ASKER("delete[]"));
+}
+
+void sj__slow_unmark(void *block, enum sj_family family, const void *caller)
+{
+    if (!policy_in_force()->types)
         return;
-    int saved_errno = errno;
-    if (!free_of_another_thread(block, asker))
-        free_judged_block(block, asker);
-    errno = saved_errno;
+    struct sj_judgement judgement = sj__judge(block);
+    if (judgement.verdict == SJ_IS_LIVE)
+        sj__judge_family(&judgement, family, (struct sj_asker){ .function = "delete", .caller = caller });
 }
 
 void sj__slow_free_own(void *block, struct sj_slab *slab, unsigned slot_index)
@@ -427,26 +485,37 @@ void sj__slow_after_free(struct sj_slab *slab)
     errno = saved_errno;
 }
 
-static void free_stated(void *block, size_t size_bytes, size_t alignment, struct sj_asker asker)
+static void judge_stated(void *block, size_t size_bytes, size_t alignment, struct sj_asker asker)
 {
-    if (block == NULL)
+    if (block == NULL || !policy_in_force()->sized)
         return;
-    if (policy_in_force()->sized) {
-        struct sj_judgement judgement = sj__judge(block);
-        if (judgement.verdict == SJ_IS_LIVE)
-            sj__judge_size(&judgement, size_bytes, alignment, asker);
-    }
-    sj__entry_free(block);
+    struct sj_judgement judgement = sj__judge(block);
+    if (judgement.verdict == SJ_IS_LIVE)
+        sj__judge_size(&judgement, size_bytes, alignment, asker);
 }
 
 void sj__slow_free_sized(void *block, size_t size_bytes)
 {
-    free_stated(block, size_bytes, 1, ASKER("free_sized"));
+    judge_stated(block, size_bytes, 1, ASKER("free_sized"));
+    sj__entry_free(block);
 }
 
 void sj__slow_free_aligned_sized(void *block, size_t alignment, size_t size_bytes)
 {
-    free_stated(block, size_bytes, alignment, ASKER("free_aligned_sized"));
+    judge_stated(block, size_bytes, alignment, ASKER("free_aligned_sized"));
+    sj__entry_free(block);
+}
+
+void sj__slow_delete_sized(void *block, size_t size_bytes)
+{
+    judge_stated(block, size_bytes, 1, ASKER("delete"));
+    sj__entry_delete(block, SJ_FAMILY_NEW);
+}
+
+void sj__slow_delete_array_sized(void *block, size_t size_bytes)
+{
+    judge_stated(block, size_bytes, 1, ASKER("delete[]"));
+    sj__entry_delete(block, SJ_FAMILY_NEW_ARRAY);
 }
 
 /* ---- Realloc and usable size ------------------------------------------------------------------------------------ */
@@ -487,6 +556,7 @@ void *sj__slow_realloc(void *block, size_t size_bytes)
         errno = ENOMEM; /* refused, or foreign and ignored by option: it can't be resized */
         return NULL;
     }
+    sj__judge_family(&judgement, SJ_FAMILY_MALLOC, asker);
     if (size_bytes == 0) { /* as glibc: the block is freed and NULL is the answer */
         sj__entry_free(block);
         return NULL;

@@ -17,10 +17,13 @@
 
 #include "front/judge.h"
 #include "heap/heap.h"
+#include "span/family.h"
 
 /* NULL and ENOMEM on failure. */
 void *sj__slow_malloc(size_t size_bytes);
 void *sj__slow_calloc(size_t size_bytes); /* zeroed */
+void *sj__slow_new(size_t size_bytes);    /* operator new's family, and that of arrays */
+void *sj__slow_new_array(size_t size_bytes);
 void *sj__slow_aligned(size_t alignment, size_t size_bytes);
 void *sj__slow_realloc(void *block, size_t size_bytes);
 
@@ -32,6 +35,8 @@ void *sj__slow_move(void *block, size_t old_bytes, size_t size_bytes);
 
 /* Frees anything, or reports why not. */
 void sj__slow_free(void *block);
+void sj__slow_delete(void *block);
+void sj__slow_delete_array(void *block);
 
 /* Frees a valid slot of the calling thread's own, where that takes a call. */
 void sj__slow_free_own(void *block, struct sj_slab *slab, unsigned slot_index);
@@ -41,7 +46,15 @@ void sj__slow_after_free(struct sj_slab *slab);
 
 /* Check size and alignment if the policy says so, then free. */
 void sj__slow_free_sized(void *block, size_t size_bytes);
+void sj__slow_delete_sized(void *block, size_t size_bytes);
+void sj__slow_delete_array_sized(void *block, size_t size_bytes);
 void sj__slow_free_aligned_sized(void *block, size_t alignment, size_t size_bytes);
+
+/* With types: a new block, or NULL, of an allocation that knew of no family is operator new's. */
+void *sj__slow_mark(void *block, enum sj_family family);
+
+/* With types: may this family give a block back? Else reports. Then it is malloc's. `caller`: return address in the program. */
+void sj__slow_unmark(void *block, enum sj_family family, const void *caller);
 
 size_t sj__slow_usable_size(void *block);
 

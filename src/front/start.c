@@ -101,6 +101,16 @@ static size_t start_usable_size(void *block)
     return block != NULL && sj__start() ? sj__entry_usable_size(block) : 0;
 }
 
+static void *start_new(size_t size_bytes)
+{
+    return sj__start() ? sj__entry_new(size_bytes, SJ_FAMILY_NEW) : no_memory();
+}
+
+static void *start_new_array(size_t size_bytes)
+{
+    return sj__start() ? sj__entry_new(size_bytes, SJ_FAMILY_NEW_ARRAY) : no_memory();
+}
+
 __attribute__((aligned(SJ_SEALED_BYTES))) union sj_sealed sj__sealed = {
     .dispatch = {
         .malloc = start_malloc,
@@ -111,6 +121,12 @@ __attribute__((aligned(SJ_SEALED_BYTES))) union sj_sealed sj__sealed = {
         .aligned = start_aligned,
         .free_aligned_sized = start_free_aligned_sized,
         .usable_size = start_usable_size,
+        .new_object = start_new,
+        .new_array = start_new_array,
+        .delete_object = start_free, /* there is nothing yet that could be one's */
+        .delete_array = start_free,
+        .delete_object_sized = start_free_sized,
+        .delete_array_sized = start_free_sized,
     },
     .in_force = &sj__sealed.settings,
     .copies = {

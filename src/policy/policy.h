@@ -57,7 +57,7 @@ struct sj_policy {
     uint8_t verify;            /* bool: free slots are looked at when handed out; scrub=free comes with it */
     uint8_t quarantine;        /* delay=quarantine: 16 KiB of a class, doubled so often */
     uint8_t canary;            /* enum sj_canary: a value behind each object */
-    uint8_t unused;            /* no padding: policies are compared as bytes */
+    uint8_t types;             /* bool: malloc's, new's and new[]'s blocks go back to where they came from */
 };
 
 /* How long free memory is held for reuse, how much of it, and how much memory there may be in all. All can change live. */
@@ -111,18 +111,18 @@ enum { SJ_LEVEL_MAX = 4, SJ_LEVEL_DEFAULT = 2 };
         .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_WRITE, .isolate = 1, \
         .sample = 20000                                                                                        \
     }
-#define SJ_POLICY_LEVEL_3                                                                                        \
-    {                                                                                                            \
-        .random = 1, .delay = SJ_DELAY_QUARANTINE, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_EIGHTH, .sized = 1, \
-        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .isolate = 1,    \
-        .trap = 1, .align_end = 1, .verify = 1, .quarantine = 0, .sample = 5000, .canary = SJ_CANARY_SLOT        \
+#define SJ_POLICY_LEVEL_3                                                                                             \
+    {                                                                                                                 \
+        .random = 1, .delay = SJ_DELAY_QUARANTINE, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_EIGHTH, .sized = 1,      \
+        .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .isolate = 1,         \
+        .trap = 1, .align_end = 1, .verify = 1, .quarantine = 0, .sample = 5000, .canary = SJ_CANARY_SLOT, .types = 1 \
     }
 #define SJ_POLICY_LEVEL_4                                                                                       \
     {                                                                                                           \
         .random = 1, .delay = SJ_DELAY_QUARANTINE, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_EVERY, .sized = 1, \
         .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .isolate = 1,   \
         .trap = 1, .align_end = 1, .verify = 1, .quarantine = 2, .sample = 500, .walk = 10000,                  \
-        .canary = SJ_CANARY_EXACT                                                                               \
+        .canary = SJ_CANARY_EXACT, .types = 1                                                                   \
     }
 
 /* scrub=auto scrubs slots up to this size at free, while their lines are hot. Measured; see doc/adr. */

@@ -83,6 +83,8 @@ static void add_facts(struct sj_text *text, const struct sj_report_facts *facts)
         add_number(text, "given_bytes", facts->given_bytes);
         add_number(text, "expected_bytes", facts->expected_bytes);
     }
+    add_string(text, "made_by", facts->made_by);
+    add_string(text, "freed_by", facts->freed_by);
     add_string(text, "function", facts->function);
     if (facts->caller != NULL)
         add_address(text, "caller", (uintptr_t)facts->caller);

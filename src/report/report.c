@@ -203,6 +203,12 @@ static void write_first_line(const struct sj_report_entry *entry, const struct s
         sj__format_string(&line, " is=");
         sj__format_hex(&line, facts->byte_is);
     }
+    if (facts->made_by != NULL) {
+        sj__format_string(&line, " made_by=");
+        sj__format_string(&line, facts->made_by);
+        sj__format_string(&line, " freed_by=");
+        sj__format_string(&line, facts->freed_by);
+    }
     if (facts->function != NULL) {
         sj__format_string(&line, " function=");
         sj__format_string(&line, facts->function);

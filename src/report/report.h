@@ -33,6 +33,8 @@ struct sj_report_facts {
     bool has_byte;                    /* `pointer` is a byte that has changed: */
     uint8_t byte_was;                 /* what was left there */
     uint8_t byte_is;                  /* what is there now */
+    const char *made_by;              /* the family that made the block, or NULL; then */
+    const char *freed_by;             /* the one that was to free it */
     const struct sj_trace *allocated; /* who allocated the block, or NULL */
     const struct sj_trace *freed;     /* and who freed it, or NULL */
 };

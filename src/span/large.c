@@ -9,6 +9,7 @@
 #include "platform/lock.h"
 #include "platform/pages.h"
 #include "span/cache.h"
+#include "span/family.h"
 #include "span/place.h"
 #include "span/scrub.h"
 
@@ -70,6 +71,7 @@ static void *take_kept(const struct sj_policy *policy, size_t usable_bytes, size
         sj__scrub_bytes(large->start, usable_bytes);
     sj__place_align_to_end(policy, large, alignment);
     sj__place_set_canary(policy, large);
+    large->family = sj_family_at_first(policy);
     sj__place_make_live(large); /* its map entry still names it */
     return large->start;
 }
@@ -108,6 +110,7 @@ void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t
     large->unusable = size_bytes == 0 && sj__pages_guard(large->start, usable_bytes);
     sj__place_align_to_end(policy, large, alignment);
     sj__place_set_canary(policy, large);
+    large->family = sj_family_at_first(policy);
     sj__place_publish(large);
     (void)sj_fetch_add_relaxed_u64(&sj__place_counts.allocated_blocks, 1);
     (void)sj_fetch_add_relaxed_u64(&sj__place_counts.allocated_bytes, large->unusable ? 0 : usable_bytes);

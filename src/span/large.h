@@ -53,6 +53,7 @@ struct sj_large {
     uint8_t unusable;      /* bool: of 0 bytes, at an alignment no slot has; its one page faults */
     uint8_t slack_dirty;   /* bool: pages of its granules outside the block may hold old bytes */
     uint8_t canary;        /* bool: one lies from what was asked for to the end of its pages */
+    uint8_t family;        /* enum sj_family, see family.h */
     uint8_t moved;         /* bool: its pages were moved here, so its mapping can't join its neighbours' */
     uint8_t dirty;         /* bool, of a block in the cache: its pages may hold old bytes */
     uint8_t owes;          /* bool, of a block in the cache: and the policy wants them gone before anybody reads them */

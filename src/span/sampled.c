@@ -118,6 +118,7 @@ static void place(struct sj_sampled *sampled, const struct sj_sample_request *re
     sampled->start = page + offset;
     sampled->usable_bytes = (uint32_t)request->size_bytes;
     sampled->class_index = request->class_index;
+    sampled->family = request->family;
 }
 
 void *sj__sampled_malloc(const struct sj_sample_request *request, uint32_t rate)

@@ -34,6 +34,7 @@ struct sj_sampled {
     struct sj_atomic_u32 state; /* enum sj_sampled_state */
     uint32_t usable_bytes;      /* as asked for */
     uint8_t class_index;        /* the size class it would have had */
+    uint8_t family;             /* enum sj_family, see family.h */
     bool guarded;               /* its page is inaccessible */
     const char *start;          /* of the block */
     struct sj_sampled *next;    /* in the queue of pages that nobody has */
@@ -46,6 +47,7 @@ struct sj_sample_request {
     size_t size_bytes; /* not 0 */
     size_t alignment;  /* a power of two */
     uint8_t class_index;
+    uint8_t family;
     bool to_the_right;  /* at which end of its page the block is to lie */
     const void *caller; /* return address in the program */
 };

@@ -39,6 +39,16 @@ static enum sj_canary prepare_canary(const struct sj_policy *policy, struct sj_s
     return policy->canary == SJ_CANARY_EXACT && slab->notes != NULL ? SJ_CANARY_EXACT : SJ_CANARY_SLOT;
 }
 
+/* Likewise; without memory for them nothing is said about families. All are 0, as the last object of each slot left them. */
+static uint8_t *prepare_families(const struct sj_policy *policy, struct sj_slab *slab)
+{
+    if (!policy->types)
+        return NULL;
+    if (slab->families_room == NULL)
+        slab->families_room = sj__run_record(slab->slots);
+    return slab->families_room;
+}
+
 struct sj_slab *sj__slab_open(const struct sj_policy *policy, unsigned class_index, void *owner, uint8_t stamp)
 {
     struct sj_slab *slab = sj__site_get(policy, class_index);
@@ -54,6 +64,7 @@ struct sj_slab *sj__slab_open(const struct sj_policy *policy, unsigned class_ind
     slab->released = false;
     slab->uncounted = false;
     slab->canary = (uint8_t)prepare_canary(policy, slab);
+    slab->families = prepare_families(policy, slab);
     slab->plain_slots = slab->canary == SJ_CANARY_OFF ? (uint16_t)slab->slots : 0;
     reset_planes(slab, !slab->clean_start);
     sj__slab_forget_turns(slab);

@@ -93,6 +93,9 @@ struct sj_slab {
     uint32_t used_before; /* if uncounted: slots not available when it became so */
     uint64_t idle_ms;     /* since when it, or its place, has been kept although it is empty, if it is */
     uint16_t *notes;      /* of each slot, with canary=exact: see tail.h; NULL if it never had any */
+    uint8_t *families;    /* of each slot, with types: see family.h; NULL if it was opened without */
+    /* What that leads to, or led to; NULL if it never had any. */
+    uint8_t *families_room;
 
     SJ_CACHE_ALIGNED struct sj_word planes[];
 };

@@ -47,6 +47,7 @@ slack() { from 4; only 'later' --runs 2 --filter 'overflow: one byte of slack*' 
 trapped() { from 3; only 'at the act' --runs 2 --filter '[sw][tr]* *: large*' "${arms[@]}"; }
 copies() { from 2; only 'at the act' --runs 2 --filter 'copy: [!r]*' "${arms[@]}"; }
 deletes() { from 1; only 'at the act' --runs 1 --filter 'mismatch: delete,*' "${arms[@]}"; }
+families() { from 3; only 'at the act' --runs 1 --filter 'mismatch: [mn]*' "${arms[@]}"; }
 many() { from 0; only 'at the act' --runs 2 --filter 'double free: a[!f]*' "${arms[@]}"; }
 raced() { from 0; only 'at the act,later' --runs 1 --filter 'double free: raced*' "${arms[@]}"; }
 rested() { from 1; only 'at the act' --runs 3 --filter 'double free: after reuse*' "${arms[@]}"; }
@@ -66,6 +67,7 @@ check overflows_of_small_blocks_are_found_from_level_3_on overruns
 check one_byte_beyond_the_request_is_found_on_level_4 slack
 check freed_large_blocks_are_inaccessible_from_level_3_on trapped
 check copies_are_stopped_from_level_2_on copies
+check blocks_go_back_to_their_family_from_level_3_on families
 check deletes_of_other_sizes_are_stopped_from_level_1_on deletes
 
 let_through() { only 'NOT CAUGHT' --runs 1 --filter 'copy: memset' --arm "$(level 0)"; }

@@ -56,6 +56,14 @@ exact_names_the_byte()
 canary_off() { passes level=3,canary=off '^overrun_(terminator|freed).*/[0-9][0-9]?[0-9]?$'; }
 exact_sizes() { stops level=0,canary=exact,sized=on '^sized_less_by_one/(64|1000|32768)$' SJ-006 ' given=[0-9]+ expected=[0-9]+'; }
 sizes_of_slots() { passes level=3 '^sized_less_by_one/(64|1000)$'; }
+types_alone() { stops level=0,types=on '^family_(malloc|new|array|in).*/(48|1000|33792)$' SJ-017; }
+types_sampled() { stops level=1,types=on,sample=1,sample_rate=0 '^family_(malloc|new|array).*/(16|1000)$' SJ-017; }
+types_names_both() { stops level=3 '^family_array_delete/48$' SJ-017 ' made_by=new\[\] freed_by=delete function=delete '; }
+types_off() { passes level=3,types=off '^family_.*/48$'; }
+check types_on_top_of_level_0 types_alone
+check types_of_sampled_blocks types_sampled
+check types_names_both_families types_names_both
+check types_off_at_level_3 types_off
 check canary_slot_on_top_of_level_0 slot_alone
 check canary_exact_on_top_of_level_0 exact_alone
 check canary_names_the_first_changed_byte exact_names_the_byte

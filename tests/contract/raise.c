@@ -274,6 +274,23 @@ static void fill(unsigned char *block, size_t size, unsigned char byte)
     memset(block + 1, byte, size - 1);
 }
 
+extern void *_Znwm(size_t);
+extern void *_Znam(size_t);
+extern void _ZdlPv(void *);
+extern void _ZdaPv(void *);
+
+/* A shelf has blocks of one family of functions: malloc's, new's or new[]'s. */
+static unsigned char *make(size_t shelf, size_t size)
+{
+    return shelf % 3 == 0 ? malloc(size) : shelf % 3 == 1 ? _Znwm(size) : _Znam(size);
+}
+
+static void give_back(size_t shelf, unsigned char *block)
+{
+    void (*const givers[])(void *) = { free, _ZdlPv, _ZdaPv };
+    givers[shelf % 3](block);
+}
+
 /* Puts blocks on shelves and frees what others have put there, so that frees are local and remote. Each block begins with its
  * byte, repeated in the next. */
 static void *trade(void *argument)
@@ -282,22 +299,23 @@ static void *trade(void *argument)
     while (atomic_load(&stop) == 0) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         size_t size = random >> 60 == 0 ? 33000 + (random >> 40) % 200000 : 2 + (random >> 40) % 900;
-        bool zeroed = (random >> 30 & 1) != 0;
-        unsigned char *block = zeroed ? calloc(1, size) : malloc(size);
+        size_t shelf = (random >> 50) % SHELVES;
+        bool zeroed = shelf % 3 == 0 && (random >> 30 & 1) != 0;
+        unsigned char *block = zeroed ? calloc(1, size) : make(shelf, size);
         if (!CHECK(block != NULL))
             break;
         if (zeroed && !CHECK(is_zero(block, size)))
             break;
         fill(block, size, (unsigned char)(random >> 33));
-        if ((random >> 20 & 7) == 0) {
+        if (shelf % 3 == 0 && (random >> 20 & 7) == 0) {
             block = realloc(block, size + 100);
             if (!CHECK(block != NULL))
                 break;
         }
-        unsigned char *other = atomic_exchange(&shelves[(random >> 50) % SHELVES], block);
+        unsigned char *other = atomic_exchange(&shelves[shelf], block);
         if (other != NULL && !CHECK(other[0] == other[1]))
             break;
-        free(other);
+        give_back(shelf, other);
     }
     return argument;
 }
@@ -316,8 +334,8 @@ static void raise_under_load(void)
     atomic_store(&stop, 1);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    for (int i = 0; i < SHELVES; i++)
-        free(shelves[i]);
+    for (size_t i = 0; i < SHELVES; i++)
+        give_back(i, shelves[i]);
     check_clean(0);
 }
 

@@ -83,6 +83,7 @@ extern const struct death_family death_context[];
 extern const struct death_family death_copy[];
 extern const struct death_family death_written[];
 extern const struct death_family death_overrun[];
+extern const struct death_family death_families[];
 
 /* One of each size class and the borders between small and large, ends with SIZE_MAX. */
 extern const size_t death_all_sizes[];
