@@ -9,6 +9,7 @@
 #include "front/tick.h"
 #include "heap/adopt.h"
 #include "heap/pass.h"
+#include "heap/profile.h"
 #include "meta/arena.h"
 #include "platform/process.h"
 #include "platform/thread.h"
@@ -36,6 +37,7 @@ static void prepare(void)
     sj__large_lock_for_fork();
     sj__sampled_lock_for_fork();
     sj__run_lock_for_fork();
+    sj__profile_lock_for_fork();
     sj__arena_lock_for_fork();
     locks_taken = true;
 }
@@ -46,6 +48,7 @@ static void release(bool in_child)
         return;
     locks_taken = false;
     sj__arena_unlock_after_fork(in_child);
+    sj__profile_unlock_after_fork(in_child);
     sj__run_unlock_after_fork(in_child);
     sj__sampled_unlock_after_fork(in_child);
     sj__large_unlock_after_fork(in_child);

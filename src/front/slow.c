@@ -10,6 +10,7 @@
 #include "heap/detain.h"
 #include "heap/hand_out.h"
 #include "heap/heap.h"
+#include "heap/profile.h"
 #include "heap/remote.h"
 #include "report/report.h"
 #include "span/run.h"
@@ -103,6 +104,8 @@ static void *slow_large(size_t alignment, size_t size_bytes, bool zero, struct s
         if (make_room(way, at_most_bytes))
             block = sj__large_malloc(policy_in_force(), size_bytes, alignment, zero);
     leave_after_due(outer);
+    if (block != NULL && sj__profile_is_large_due(size_bytes))
+        sj__profile_note_malloc(block, size_bytes, size_bytes, asker.caller);
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
 }
@@ -163,6 +166,16 @@ _Noreturn static void report_raced(const struct sj_bin *bin, uint64_t bit, struc
                                       });
 }
 
+/* The sample is what is served from the shared heap: the free of one leaves the fast path, and is seen. */
+static void *sample_profile(unsigned class_index, const struct request *request)
+{
+    void *block = slow_shared(request);
+    if (block != NULL)
+        sj__profile_note_malloc(block, request->size_bytes, sj__size_classes[class_index].slot_bytes,
+                                request->asker.caller);
+    return block;
+}
+
 /* The thread's next allocation is the sampled one. NULL if the pool has no place for it. */
 static void *sample(struct sj_heap *heap, unsigned class_index, const struct request *request)
 {
@@ -175,7 +188,6 @@ static void *sample(struct sj_heap *heap, unsigned class_index, const struct req
         .caller = request->asker.caller,
     };
     enum sj_inside outer = sj__slow_enter(request->asker);
-    heap->lists[class_index].sample_due = false;
     void *block = sj__sampled_malloc(&sampled, sj__sealed.settings.sample_rate);
     sj__slow_leave(outer);
     if (block == NULL)
@@ -222,9 +234,11 @@ void *sj__slow_hand_out(char *start, size_t size_bytes, bool zero)
 static void *serve(struct sj_heap *heap, unsigned class_index, const struct request *request)
 {
     struct sj_bin *bin = &heap->bins[class_index];
-    if (sj_unlikely(heap->lists[class_index].sample_due) && sj_word_read(&bin->bits) == 0)
-        return sample(heap, class_index, request);
-    return hand_out(heap, bin, request);
+    enum sj_due due = heap->lists[class_index].due;
+    if (sj_likely(due == SJ_DUE_SLOT) || sj_word_read(&bin->bits) != 0)
+        return hand_out(heap, bin, request);
+    heap->lists[class_index].due = SJ_DUE_SLOT;
+    return due == SJ_DUE_SAMPLE ? sample(heap, class_index, request) : sample_profile(class_index, request);
 }
 
 static unsigned class_for(const struct request *request)
@@ -423,6 +437,7 @@ static void free_any(void *block, enum sj_family family, struct sj_asker asker)
     if (block == NULL || !is_started())
         return;
     int saved_errno = errno;
+    sj_profile_note_free(block);
     if (!free_of_another_thread(block, family, asker))
         free_judged_block(block, family, asker);
     errno = saved_errno;
@@ -528,9 +543,12 @@ static size_t smaller(size_t a, size_t b)
 static void *resize_large(struct sj_large *large, size_t size_bytes, struct sj_asker asker)
 {
     int saved_errno = errno;
+    sj_profile_note_free(large->start); /* to the profile it is a free and an allocation */
     enum sj_inside outer = enter_after_due(asker);
     void *block = sj__large_resize(policy_in_force(), large, size_bytes);
     sj__heap_inside = outer;
+    if (block != NULL && sj__profile_is_large_due(size_bytes))
+        sj__profile_note_malloc(block, size_bytes, size_bytes, asker.caller);
     errno = saved_errno;
     return block;
 }

@@ -18,11 +18,13 @@
 #include "front/guard_fault.h"
 #include "front/live.h"
 #include "front/next.h"
+#include "front/profile_dump.h"
 #include "front/record.h"
 #include "front/shadow.h"
 #include "front/summary.h"
 #include "front/tick.h"
 #include "heap/adopt.h"
+#include "heap/profile.h"
 #include "meta/window.h"
 #include "platform/control_group.h"
 #include "platform/cpu.h"
@@ -258,7 +260,7 @@ static bool start_locked(void)
     if (&sj__copies_find != NULL)
         sj__copies_find(&sj__sealed.copies);
     if (!aside)
-        sj__control_block_start(&sj__release_due_ms, settings->level);
+        sj__control_block_start(&sj__release_due_ms, settings->level, sj__profile.self);
     sj__status_publish(aside ? SJ_STATE_DISABLED : SJ_STATE_ON, SJ_VERSION_TEXT, settings);
     sj__live_seal(); /* refused: it stays writable, and works */
     return true;
@@ -309,4 +311,5 @@ __attribute__((destructor)) static void finish_at_exit(void)
     sj__report_summarize();
     sj__summary_at_exit();
     sj__record_at_exit();
+    sj__profile_dump_at_exit();
 }

@@ -5,6 +5,7 @@
 #include "heap/adopt.h"
 
 #include "heap/detain.h"
+#include "heap/profile.h"
 #include "heap/remote.h"
 #include "platform/entropy.h"
 #include "platform/process.h"
@@ -95,6 +96,7 @@ static void seed_heap(struct sj_heap *heap)
     }
     heap->pool_next = heap->pool_fresh = 0;
     sj__heap_draw_sample(&settings_in_force()->policy, heap);
+    heap->until_profile = sj__profile_draw();
 }
 
 static struct sj_heap *heap_new(void)
@@ -141,6 +143,7 @@ bool sj__heaps_start(const struct sj_settings *settings)
 {
     sj_store_release_ptr(&settings_now, (void *)(uintptr_t)settings);
     sj__remote_claims_first = settings->onerror == SJ_ONERROR_REPORT;
+    sj__profile_start(settings);
     shared_heap = heap_new();
     if (shared_heap != NULL)
         sj_store_relaxed_u32(&shared_heap->level, settings->level);

@@ -31,3 +31,16 @@ uint64_t sj__countdown_draw(uint64_t random, uint32_t mean)
     uint64_t surprise = ((uint64_t)SJ_WORD_BITS << SJ_LOG2_SHIFT) - sj__log2_fixed(random | (random == 0));
     return surprise / (sj__log2_fixed(mean) - sj__log2_fixed(mean - 1));
 }
+
+uint64_t sj__countdown_chance(uint64_t units, uint32_t mean)
+{
+    if (mean <= 1)
+        return UINT64_MAX;
+    uint64_t none = UINT64_MAX, factor = UINT64_MAX - UINT64_MAX / mean; /* of 2^64 */
+    for (; units != 0; units >>= 1) {
+        if ((units & 1) != 0)
+            none = (uint64_t)(((sj_u128)none * factor) >> SJ_WORD_BITS);
+        factor = (uint64_t)(((sj_u128)factor * factor) >> SJ_WORD_BITS);
+    }
+    return UINT64_MAX - none;
+}

@@ -8,6 +8,7 @@
 #include "heap/countdown.h"
 #include "heap/detain.h"
 #include "heap/hand_out.h"
+#include "heap/profile.h"
 #include "heap/remote.h"
 #include "span/large.h"
 #include "span/release.h"
@@ -258,28 +259,57 @@ void sj__heap_pay_slot(struct sj_heap *heap, const char *start)
     heap->paid_reuse_bytes += sj__slab_pay(slab, &slot);
 }
 
-/* Those of taken slots that may be handed out before the next sample; the others are held until then. */
+/* Counts slots that are taken. */
+static void pass(const struct sj_policy *policy, struct sj_heap *heap, unsigned count, size_t slot_bytes)
+{
+    if (policy->sample != 0)
+        heap->until_sample -= count;
+    if (sj__profile_rate != 0)
+        heap->until_profile -= count * slot_bytes;
+}
+
+/* How many of `count` slots are handed out before something else is due, and what. */
+static unsigned until_due(const struct sj_policy *policy, struct sj_heap *heap, unsigned count, size_t slot_bytes,
+                          enum sj_due *due)
+{
+    if (policy->sample != 0 && heap->until_sample == UINT64_MAX) /* none was drawn: the level has been raised since */
+        sj__heap_draw_sample(policy, heap);
+    *due = SJ_DUE_SLOT;
+    if (policy->sample != 0 && heap->until_sample < count) {
+        count = (unsigned)heap->until_sample;
+        *due = SJ_DUE_SAMPLE;
+    }
+    if (sj__profile_rate != 0 && heap->until_profile < count * slot_bytes) {
+        count = (unsigned)(heap->until_profile / slot_bytes);
+        *due = SJ_DUE_PROFILE;
+    }
+    return count;
+}
+
+/* Those of taken slots that may be handed out before a sample is due; the others are held until then. */
 static uint64_t up_to_sample(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index, uint64_t bits)
 {
     struct sj_bin_list *list = &heap->lists[class_index];
-    unsigned count = sj_count_bits(bits);
+    size_t slot_bytes = sj__size_classes[class_index].slot_bytes;
+    enum sj_due due;
     list->held_bits = 0;
-    if (policy->sample == 0)
+    if (policy->sample == 0 && sj__profile_rate == 0)
         return bits;
-    if (heap->until_sample == UINT64_MAX) /* none was drawn: the level has been raised since */
-        sj__heap_draw_sample(policy, heap);
-    if (sj_likely(heap->until_sample >= count)) {
-        heap->until_sample -= count;
+    unsigned count = until_due(policy, heap, sj_count_bits(bits), slot_bytes, &due);
+    pass(policy, heap, count, slot_bytes);
+    if (sj_likely(due == SJ_DUE_SLOT))
         return bits;
-    }
     uint64_t before = 0;
-    for (; heap->until_sample > 0; heap->until_sample--) {
+    for (; count > 0; count--) {
         before |= sj_lowest_only(bits);
         bits &= bits - 1;
     }
     list->held_bits = bits;
-    list->sample_due = true;
-    sj__heap_draw_sample(policy, heap);
+    list->due = (uint8_t)due;
+    if (due == SJ_DUE_SAMPLE)
+        sj__heap_draw_sample(policy, heap);
+    else
+        heap->until_profile = sj__profile_draw();
     return before;
 }
 
@@ -349,7 +379,7 @@ static bool refill_locked(const struct sj_policy *policy, struct sj_heap *heap, 
     struct sj_bin_list *list = &heap->lists[class_index];
     struct sj_take how = how_to_take(policy, class_index);
     struct sj_group group;
-    if (list->sample_due)
+    if (list->due != SJ_DUE_SLOT)
         return true;
     renew_pool(heap);
     sj__remote_fold(policy, heap);
@@ -440,7 +470,7 @@ static void empty_bin(const struct sj_policy *policy, struct sj_heap *heap, unsi
     uint64_t bits = (bin->bits | list->held_bits) & ~word->live;
     close_bin(bin);
     list->held_bits = 0; /* with the slots goes what was to come after them: other slots are as likely to be sampled */
-    list->sample_due = false;
+    list->due = SJ_DUE_SLOT;
     if (bits != 0) {
         sj_word_set(&word->available, bits);
         slab->until_slow -= (int32_t)sj_count_bits(bits);

@@ -38,15 +38,18 @@ struct sj_bin {
 };
 _Static_assert(sizeof(struct sj_bin) == 1 << SJ_BIN_SHIFT, "a bin is one cache line, and the class table counts on it");
 
+/* What the next allocation of a class is to be when its bin is used up. */
+enum sj_due { SJ_DUE_SLOT, SJ_DUE_SAMPLE, SJ_DUE_PROFILE };
+
 /* The slow side of a bin. */
 struct sj_bin_list {
     struct sj_slab *first; /* partial slabs, the next to be taken first */
     struct sj_slab *last;
     struct sj_slab *idle; /* the empty one of them that is kept; NULL if none is */
-    uint64_t held_bits;   /* of the bin's word: taken, and handed out after the next sample only */
+    uint64_t held_bits;   /* of the bin's word: taken, and handed out after what is due only */
     uint32_t count;
     uint32_t slabs;       /* slabs of this class the heap owns */
-    bool sample_due;      /* when `bits` is used up the next allocation is sampled */
+    uint8_t due;          /* enum sj_due */
     uint64_t taken_slots; /* slots ever taken to be handed out; of an uncounted slab when the bin leaves it */
 };
 
@@ -76,9 +79,11 @@ struct sj_heap {
     uint64_t paid_kernel_bytes;  /* ledger: given back to the system */
     uint64_t remote_freed_slots; /* folded remote frees */
     uint64_t until_sample;       /* slots that may be taken before an allocation is sampled; UINT64_MAX: not drawn */
-    struct sj_picks picks;       /* random picks, measured */
-    uint64_t turns;              /* delay=run: units taken again */
-    uint64_t shortest_rest;      /* the fewest slots of the class handed out in between; if `turns` */
+    uint64_t
+        until_profile; /* bytes of slots that may be taken before one is a sample of the profile; UINT64_MAX: none ever */
+    struct sj_picks picks;           /* random picks, measured */
+    uint64_t turns;                  /* delay=run: units taken again */
+    uint64_t shortest_rest;          /* the fewest slots of the class handed out in between; if `turns` */
     struct sj_atomic_u32 idle_slabs; /* empty slabs that are kept all the same; written under the lock */
 };
 
@@ -106,7 +111,7 @@ struct sj_heap *sj__heap_attach(void);
 /* Has the heap given up when the calling thread ends. May allocate: not to be called from within the allocator. */
 void sj__heap_arm_exit(struct sj_heap *heap);
 
-/* Makes `bits` of the class non-empty, unless the next allocation is to be sampled: then `sample_due` is true. False if there is
+/* Makes `bits` of the class non-empty, unless something else is due first, see `due`. False if there is
  * no memory. Owner only; takes the heap's lock. */
 bool sj__heap_refill(struct sj_heap *heap, unsigned class_index);
 

@@ -27,6 +27,7 @@ enum sj_lock_rank {
     SJ_RANK_ABANDONED, /* the queue of abandoned heaps: a pointer swap */
     SJ_RANK_LARGE,     /* records of slabs and large blocks */
     SJ_RANK_RUNS,      /* free runs of the window */
+    SJ_RANK_PROFILE,   /* the tables of the heap profile */
     SJ_RANK_META,      /* metadata arenas */
     SJ_RANK_ENTROPY,
     SJ_RANK_LIMIT

@@ -23,7 +23,7 @@
 
 #define SJ_CONTROL_MAGIC "scrubjay control" /* 16 bytes, without its NUL */
 
-enum { SJ_CONTROL_VERSION = 1, SJ_CONTROL_MAGIC_BYTES = 16, SJ_CONTROL_COUNTERS_MAX = 3072 };
+enum { SJ_CONTROL_VERSION = 2, SJ_CONTROL_MAGIC_BYTES = 16, SJ_CONTROL_COUNTERS_MAX = 3072 };
 
 enum sj_command {
     SJ_COMMAND_COUNTERS = 1, /* fills the counters */
@@ -62,6 +62,7 @@ struct sj_control {
     struct sj_atomic_u32 waiting;  /* 1: after a raise some threads have not come by yet */
     struct sj_atomic_u32 unsealed; /* 1: the page that leads to the allocator's functions could not be made read-only */
     uint64_t counters[SJ_CONTROL_COUNTERS_MAX / 8];
+    uint64_t profile; /* the address of struct sj_profile, see profile.h; 0: there is none */
 };
 
 static inline uint64_t sj_control_checksum(uint64_t sequence, uint64_t command, uint64_t number)

@@ -253,7 +253,8 @@ void sj__options_start(struct sj_settings *settings, unsigned level)
                                       .foreign = SJ_FOREIGN_REPORT,
                                       .live = 1,
                                       .sample_rate = SJ_SAMPLE_RATE_DEFAULT,
-                                      .hold = SJ_HOLD_DEFAULT };
+                                      .hold = SJ_HOLD_DEFAULT,
+                                      .profile_rate = SJ_PROFILE_RATE_DEFAULT };
 }
 
 /* A level sets the whole ladder; the seed is no part of it. */

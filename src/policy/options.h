@@ -42,7 +42,7 @@ struct sj_option {
 extern const struct sj_option sj__options_table[];
 extern const size_t sj__options_count;
 
-enum { SJ_OPTIONS_TEXT_BYTES = 1024 }; /* holds the text of any settings */
+enum { SJ_OPTIONS_TEXT_BYTES = 2048 }; /* holds the text of any settings */
 
 /* A warning: one line in two parts, either may be NULL. sj__report_warn has this type. */
 #define SJ_OPTIONS_WARN(name) void (*name)(const char *what, const char *detail)

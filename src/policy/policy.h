@@ -85,10 +85,13 @@ struct sj_settings {
     uint8_t disable;      /* bool: SCRUBJAY_DISABLE=1 and it may be obeyed */
     uint8_t live;         /* bool: other processes may ask for something, and the level may be raised */
     uint8_t tick;         /* bool: a thread of our own looks after the ages of free memory */
+    uint8_t profile;      /* bool: samples by bytes are taken, see profile.h */
     uint32_t sample_rate; /* samples a second at most; 0: any number */
     struct sj_hold hold;
-    uint64_t seed;                /* used if policy.fixed_seed */
-    char report[SJ_TARGET_BYTES]; /* where reports go besides fd 2: "json:..."; "": nowhere */
+    uint64_t profile_rate;              /* a byte in so many is sampled */
+    uint64_t seed;                      /* used if policy.fixed_seed */
+    char report[SJ_TARGET_BYTES];       /* where reports go besides fd 2: "json:..."; "": nowhere */
+    char profile_dump[SJ_TARGET_BYTES]; /* where the profile goes at exit: "file:..."; "": nowhere */
 };
 
 enum { SJ_LEVEL_MAX = 4, SJ_LEVEL_DEFAULT = 2 };
@@ -128,7 +131,7 @@ enum { SJ_LEVEL_MAX = 4, SJ_LEVEL_DEFAULT = 2 };
 /* scrub=auto scrubs slots up to this size at free, while their lines are hot. Measured; see doc/adr. */
 #define SJ_SCRUB_FREE_BYTES_DEFAULT 256
 
-enum { SJ_SAMPLE_RATE_DEFAULT = 1000 };
+enum { SJ_SAMPLE_RATE_DEFAULT = 1000, SJ_PROFILE_RATE_DEFAULT = 512 << 10 };
 
 /* Measured; see doc/adr/0050 and doc/release.md. */
 #define SJ_HOLD_DEFAULT                                                                                              \

@@ -22,7 +22,7 @@
 #define SJ_RECORD_MAGIC    "scrubjay record" /* 16 bytes with its NUL */
 #define SJ_RECORD_VARIABLE "SCRUBJAY_RECORD"
 
-enum { SJ_RECORD_VERSION = 2, SJ_RECORD_MAGIC_BYTES = 16 };
+enum { SJ_RECORD_VERSION = 3, SJ_RECORD_MAGIC_BYTES = 16 };
 
 enum sj_record_moment { SJ_RECORD_STARTED = 1, SJ_RECORD_ENDED };
 

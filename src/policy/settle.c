@@ -248,12 +248,23 @@ static void judge_seed(struct sj_settings *settings, bool refused, SJ_OPTIONS_WA
 }
 
 /* Whoever starts the program must not choose where it makes files. */
-static void judge_report(struct sj_settings *settings, bool secure, SJ_OPTIONS_WARN(warn))
+static void judge_target(char *target, bool secure, const char *refusal, SJ_OPTIONS_WARN(warn))
 {
-    if (!secure || settings->report[0] == '\0')
+    if (!secure || target[0] == '\0')
         return;
-    settings->report[0] = '\0';
-    warn("report not used: refused in set-user-id programs", NULL);
+    target[0] = '\0';
+    warn(refusal, NULL);
+}
+
+/* A file is asked for, so a profile is. It needs samples, of every level: see judge_sample. */
+static void judge_profile(struct sj_settings *settings)
+{
+    if (settings->profile_dump[0] != '\0')
+        settings->profile = 1;
+    if (settings->profile_rate == 0)
+        settings->profile = 0;
+    if (settings->profile && settings->policy.delay == SJ_DELAY_LIFO)
+        settings->policy.delay = SJ_DELAY_RUN;
 }
 
 /* Samples are taken between slots that are counted, which delay=lifo does without. What was asked for in so many words wins
@@ -306,7 +317,9 @@ void sj__options_settle(struct sj_settings *settings, const struct sj_option_tex
     complete(&settings->policy);
     judge_sample(settings);
     judge_seed(settings, texts->secure || floor != NO_FLOOR, warn);
-    judge_report(settings, texts->secure, warn);
+    judge_target(settings->report, texts->secure, "report not used: refused in set-user-id programs", warn);
+    judge_target(settings->profile_dump, texts->secure, "profile_dump not used: refused in set-user-id programs", warn);
+    judge_profile(settings);
     if (!texts->secure)
         judge_disable(settings, texts->disable, floor != NO_FLOOR, warn);
 }

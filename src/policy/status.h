@@ -19,7 +19,7 @@
 
 #define SJ_STATUS_MAGIC "scrubjay status" /* 16 bytes with its NUL */
 
-enum { SJ_STATUS_VERSION = 3, SJ_STATUS_MAGIC_BYTES = 16, SJ_STATUS_BUILD_BYTES = 72, SJ_STATUS_RELEASE_BYTES = 24 };
+enum { SJ_STATUS_VERSION = 4, SJ_STATUS_MAGIC_BYTES = 16, SJ_STATUS_BUILD_BYTES = 72, SJ_STATUS_RELEASE_BYTES = 24 };
 
 enum sj_status_state {
     SJ_STATE_LOADED,   /* mapped, but not started: nothing has been allocated and no constructor has run */

@@ -16,7 +16,7 @@
 #include "report/control_block.h"
 #include "report/report.h"
 
-enum { BANNER_BYTES = 1024 };
+enum { BANNER_BYTES = 256 + SJ_OPTIONS_TEXT_BYTES };
 
 static struct sj_status status = {
     .magic = SJ_STATUS_MAGIC,

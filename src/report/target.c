@@ -48,19 +48,24 @@ void sj__target_start(const char *value)
         identity.inode = 0;
 }
 
-/* Puts the process's number in the place of each %p. False if it is too long. */
+void sj__target_expand(struct sj_text *text, const char *from)
+{
+    for (; *from != '\0'; from++) {
+        if (from[0] == '%' && from[1] == 'p') {
+            sj__format_decimal(text, sj__process_id());
+            from++;
+        } else {
+            sj__format_char(text, *from);
+        }
+    }
+}
+
+/* False if it is too long. */
 static bool expand(const char *from)
 {
     struct sj_text text;
     sj__format_start(&text, path, sizeof path);
-    for (; *from != '\0'; from++) {
-        if (from[0] == '%' && from[1] == 'p') {
-            sj__format_decimal(&text, sj__process_id());
-            from++;
-        } else {
-            sj__format_char(&text, *from);
-        }
-    }
+    sj__target_expand(&text, from);
     return !text.truncated;
 }
 
@@ -74,7 +79,7 @@ static int write_document(int fd, const char *bytes, size_t count)
     return error;
 }
 
-static const char *reason_of(int error, const char *otherwise)
+const char *sj__target_reason(int error, const char *otherwise)
 {
     switch (error) {
     case -EEXIST: return "a file or link of this name exists";
@@ -122,13 +127,13 @@ bool sj__target_write(const char *bytes, size_t count, struct sj_text *reason)
     }
     const int fd = target_fd != NO_FD ? target_fd : expand(name) ? open_file() : -ENAMETOOLONG;
     if (fd < 0) {
-        sj__format_string(reason, reason_of(fd, "it can't be made"));
+        sj__format_string(reason, sj__target_reason(fd, "it can't be made"));
         return false;
     }
     const int error = write_document(fd, bytes, count);
     if (target_fd == NO_FD)
         sj__descriptor_close(fd);
     if (error != 0)
-        sj__format_string(reason, reason_of(error, "it did not take all of it"));
+        sj__format_string(reason, sj__target_reason(error, "it did not take all of it"));
     return error == 0;
 }

@@ -21,4 +21,10 @@ void sj__target_start(const char *value);
 /* Writes a document. If there is a target that does not take the whole of it: false, and the reason is added to `reason`. */
 bool sj__target_write(const char *bytes, size_t count, struct sj_text *reason);
 
+/* Writes a path into `text` with the process's number in the place of each %p. */
+void sj__target_expand(struct sj_text *text, const char *from);
+
+/* What a negative errno of a file call means to whoever asked for the file; `otherwise` if it is none of the usual. */
+const char *sj__target_reason(int error, const char *otherwise);
+
 #endif

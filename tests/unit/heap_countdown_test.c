@@ -77,6 +77,28 @@ static void countdown_draw__is_in_bounds_when_extreme(void)
     CHECK(sj__countdown_draw(0, UINT32_MAX) < (uint64_t)UINT32_MAX * 64);
 }
 
+static void countdown_chance__is_that_of_at_least_one(void)
+{
+    CHECK_EQ(sj__countdown_chance(1, 1), UINT64_MAX);
+    CHECK_EQ(sj__countdown_chance(1, 2) >> 32, (uint64_t)1 << 31);     /* 1/2 */
+    CHECK_EQ(sj__countdown_chance(2, 2) >> 32, (uint64_t)3 << 30);     /* 3/4 */
+    CHECK_EQ(sj__countdown_chance(3, 4) >> 32, (uint64_t)37 << 26);    /* 1 - (3/4)^3 = 37/64 */
+    CHECK_EQ(sj__countdown_chance(1000000, 10), UINT64_MAX);           /* surely */
+    CHECK_EQ(sj__countdown_chance(1 << 20, 1 << 20) >> 40, 10605226u); /* 1 - 1/e, and a little */
+    CHECK_EQ(sj__countdown_chance(1, UINT32_MAX) >> 32, 1u);
+}
+
+/* Of draws over bytes: how many fall below `units`. */
+static void countdown_chance__is_that_of_the_draws(void)
+{
+    enum { UNITS = 400, MEAN = 1000 };
+    uint64_t state = 23, below = 0;
+    for (unsigned i = 0; i < DRAWS; i++)
+        below += sj__countdown_draw(unit_random(&state), MEAN) < UNITS;
+    double want = (double)(sj__countdown_chance(UNITS, MEAN) >> 32) / 4294967296.0 * DRAWS;
+    CHECK((double)below > want - 4 * root(want) && (double)below < want + 4 * root(want));
+}
+
 int main(int argc, char **argv)
 {
     unit_begin(argc, argv);
@@ -84,5 +106,7 @@ int main(int argc, char **argv)
     RUN(countdown_log2__adds_up_when_factors_multiply);
     RUN(countdown_draw__is_geometric);
     RUN(countdown_draw__is_in_bounds_when_extreme);
+    RUN(countdown_chance__is_that_of_at_least_one);
+    RUN(countdown_chance__is_that_of_the_draws);
     return unit_end();
 }

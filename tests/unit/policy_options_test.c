@@ -67,7 +67,7 @@ static void options_settle__gives_default_level_when_no_texts(void)
             "foreign=report,onerror=abort,"
             "thp=never,release_ms=1000,release_max_bytes=67108864,hold_max_bytes=134217728,"
             "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,live=on,tick=off,"
-            "report=text,"
+            "report=text,profile=off,profile_rate=524288,profile_dump=off,"
             "verbose=off,stats=off") == 0);
 }
 
@@ -499,14 +499,38 @@ static void options_apply__refuses_a_target_when_it_has_no_such_form(void)
     CHECK_EQ(sj__options_apply(&settings, longest, SJ_SOURCE_ENVIRONMENT, collect_warning), 0);
 }
 
+static void options_print__has_room_when_every_target_is_longest(void)
+{
+    struct sj_settings settings;
+    sj__options_start(&settings, 4);
+    for (size_t i = 0; i < sj__options_count; i++)
+        if (sj__options_table[i].kind == SJ_OPTION_TARGET)
+            memset((char *)&settings + sj__options_table[i].offset, 'a', SJ_TARGET_BYTES - 1);
+    CHECK(strlen(print(&settings)) > 2 * (SJ_TARGET_BYTES - 1));
+}
+
 static void options_settle__refuses_a_target_when_secure(void)
 {
     struct sj_settings settings;
     for (unsigned secure = 0; secure < 2; secure++) {
-        const struct sj_option_texts texts = { .file = "report=json:/tmp/a", .secure = secure };
+        const struct sj_option_texts texts = { .file = "report=json:/tmp/a,profile_dump=file:/tmp/b",
+                                               .secure = secure };
         sj__options_settle(&settings, &texts, collect_warning);
         CHECK_EQ(settings.report[0] == '\0', secure);
+        CHECK_EQ(settings.profile_dump[0] == '\0', secure);
+        CHECK_EQ(settings.profile, !secure);
     }
+}
+
+static void options_settle__counts_slots_when_a_profile_is_wanted(void)
+{
+    struct sj_settings settings;
+    const struct sj_option_texts on = { .file = "level=0,profile=on" },
+                                 none = { .file = "level=0,profile=on,profile_rate=0" };
+    sj__options_settle(&settings, &on, collect_warning);
+    CHECK(settings.profile == 1 && settings.policy.delay == SJ_DELAY_RUN);
+    sj__options_settle(&settings, &none, collect_warning);
+    CHECK(settings.profile == 0 && settings.policy.delay == SJ_DELAY_LIFO);
 }
 
 int main(int argc, char **argv)
@@ -540,5 +564,7 @@ int main(int argc, char **argv)
     RUN(options_apply__takes_colons_when_option_is_a_target);
     RUN(options_apply__refuses_a_target_when_it_has_no_such_form);
     RUN(options_settle__refuses_a_target_when_secure);
+    RUN(options_print__has_room_when_every_target_is_longest);
+    RUN(options_settle__counts_slots_when_a_profile_is_wanted);
     return unit_end();
 }
