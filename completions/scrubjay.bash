@@ -29,14 +29,14 @@ _scrubjay()
     esac
     case $command in
         stat | top) words=$(_scrubjay_processes) ;;
-        ctl) words="$(_scrubjay_processes) level= release_ms= purge trim check" ;;
+        ctl) words="$(_scrubjay_processes) level= release_ms= purge trim check profile" ;;
         verify) words=$(_scrubjay_processes) ;;
         explain) words="$(_scrubjay_options) options levels reports release" ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
     case $command in
         run | verify) mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -c -- "$word") ;;
-        cost | ab | bench | gauntlet | report) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+        cost | ab | bench | gauntlet | report | profile) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
     esac
 }
 complete -o filenames -F _scrubjay scrubjay

@@ -24,7 +24,7 @@ _scrubjay() {
     fi
     case $command in
         stat|top) _pids ;;
-        ctl) _pids; compadd -S '' -- level= release_ms=; compadd -- purge trim check ;;
+        ctl) _pids; compadd -S '' -- level= release_ms=; compadd -- purge trim check profile ;;
         verify) _pids; _command_names ;;
         explain)
             found=(${(f)"$(scrubjay explain 2>/dev/null | sed -nE 's/^  ([a-z_]+)  +.*/\1/p')"})

@@ -83,7 +83,8 @@ sj_need_build()
 {
     sj_need cmake:cmake ninja:ninja-build gcc:gcc g++:g++ ld:binutils /usr/include/stdio.h:libc6-dev \
         /usr/include/jansson.h:libjansson-dev /usr/include/elfutils/libdwfl.h:libdw-dev \
-        /usr/include/curses.h:libncurses-dev
+        /usr/include/curses.h:libncurses-dev /usr/include/zlib.h:zlib1g-dev \
+        '/usr/include/*/sys/sdt.h:systemtap-sdt-dev'
 }
 
 sj_need_preset()

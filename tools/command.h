@@ -30,6 +30,7 @@ int sj__command_run(int argc, char **argv);
 int sj__command_explain(int argc, char **argv);
 int sj__command_verify(int argc, char **argv);
 int sj__command_report(int argc, char **argv);
+int sj__command_profile(int argc, char **argv);
 int sj__command_ctl(int argc, char **argv);
 int sj__command_stat(int argc, char **argv);
 int sj__command_top(int argc, char **argv);

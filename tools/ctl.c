@@ -11,6 +11,7 @@
  */
 #include "command.h"
 #include "control.h"
+#include "profile.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -28,6 +29,8 @@ static void print_usage(FILE *out)
         "  purge           give free memory back to the system at once\n"
         "  trim            the same, also what other threads keep\n"
         "  check           check the whole heap; damage ends the process with a report\n"
+        "  profile FILE    write its heap profile (profile=on); alone, and with options of its own: see\n"
+        "                  `scrubjay ctl PID profile --help`\n"
         "\n"
         "The process carries it out on its next slow path; it is waited for 5 seconds, or as --wait says. It needs "
         "the\n"
@@ -160,7 +163,8 @@ int sj__command_ctl(int argc, char **argv)
         print_usage(stderr);
         return SJ_EXIT_USAGE;
     }
-    for (int i = optind + 1; i < argc; i++) { /* all before the first is carried out */
+    const bool wants_profile = strcmp(argv[optind + 1], "profile") == 0;
+    for (int i = optind + 1; i < argc && !wants_profile; i++) { /* all before the first is carried out */
         enum sj_command command;
         uint64_t number;
         if (!parse(argv[i], &command, &number)) {
@@ -173,6 +177,8 @@ int sj__command_ctl(int argc, char **argv)
         sj__message("%s", reason);
         return SJ_EXIT_CANNOT_TELL;
     }
+    if (wants_profile)
+        return sj__profile_of_process(&remote, argc - optind - 1, argv + optind + 1);
     for (int i = optind + 1; i < argc && status == 0; i++)
         status = request(&remote, argv[i], wait_ms);
     return status;

@@ -27,6 +27,7 @@ static const struct command {
     { "doctor", sj__command_doctor, "what this machine gives to the protections, and what is missing" },
     { "explain", sj__command_explain, "what an option does and costs, what a report means" },
     { "report", sj__command_report, "the report in a JSON or core file, with functions and lines" },
+    { "profile", sj__command_profile, "a heap profile in a format that pprof or a flame graph reads" },
     { "cost", sj__command_cost, "what each level and option costs a program of yours" },
     { "ab", sj__command_ab, "is build or option set B slower than A: one verdict" },
     { "bench", sj__command_bench, "the bundled workloads under every allocator of this machine" },

@@ -32,6 +32,8 @@ in_bash()
     says "$(completed stat --)" '<--json>'
     says "$(completed ctl 1 le)" '<level=>'
     says "$(completed stat '')" "<$$>"
+    says "$(completed ctl 1 prof)" '<profile>'
+    says "$(completed profile --f)" '<--format>'
     says "$(completed explain scr)" '<scrub>'
     says "$(completed run -- tru)" '<true>'
 }
