@@ -22,6 +22,7 @@
 struct sj_copies {
     uintptr_t write_base; /* the window's base if writes are checked, else SJ_COPIES_NOWHERE */
     uintptr_t read_base;  /* likewise for reads */
+    uintptr_t ends_mask;  /* less the step, a power of two, that all small objects end at multiples of */
     void *(*memmove)(void *to, const void *from, size_t bytes);
     void *(*memset)(void *to, int byte, size_t bytes);
     char *(*strcpy)(char *to, const char *from);

@@ -130,16 +130,57 @@ void sj__copy_check_read(const void *from, size_t bytes, struct sj_asker asker)
         stop(SJ_COPY_OVERREAD, from, bytes, asker);
 }
 
-void *sj__copy_move(void *to, const void *from, size_t bytes, struct sj_asker asker)
+/* Large blocks, and what is not good. */
+SJ_NOINLINE static void *move_judged(void *to, const void *from, size_t bytes, struct sj_asker asker)
 {
     sj__copy_check_write(to, bytes, asker);
     sj__copy_check_read(from, bytes, asker);
     return sj__sealed.copies.memmove(to, from, bytes);
 }
 
-void *sj__copy_set(void *to, int byte, size_t bytes, struct sj_asker asker)
+SJ_NOINLINE static void *set_judged(void *to, int byte, size_t bytes, struct sj_asker asker)
 {
     sj__copy_check_write(to, bytes, asker);
+    return sj__sealed.copies.memset(to, byte, bytes);
+}
+
+/* Are `bytes` bytes from `pointer`, which lies in the window at `base`, a small object's? False, too, if they are a large one's. What
+ * stays within one step of the ends of objects crosses none: as in sj_copy_fits_slot, but canaries make the step shorter. */
+SJ_ALWAYS_INLINE bool fits_object(const void *pointer, uintptr_t base, size_t bytes)
+{
+    if (bytes <= -((uintptr_t)pointer | sj__sealed.copies.ends_mask))
+        return true;
+    struct sj_span *span = sj_window_lookup(((uintptr_t)pointer - base) >> SJ_GRANULE_SHIFT);
+    const struct sj_slab *slab = (const struct sj_slab *)(const void *)span;
+    if (sj_unlikely(sj_peek_u32(&span->kind) != SJ_SPAN_SLAB))
+        return false;
+    size_t room = sj_copy_slot_room(slab, pointer, slab->slots);
+    size_t slot = sj_slot_of(slab->reciprocal, (size_t)((const char *)pointer - slab->base));
+    return bytes <= room && room - bytes >= sj_tail_bytes(slab, slot);
+}
+
+SJ_ALWAYS_INLINE bool write_fits(const void *to, size_t bytes)
+{
+    return !sj_copy_checks_write(to) || sj_likely(fits_object(to, sj__sealed.copies.write_base, bytes));
+}
+
+SJ_ALWAYS_INLINE bool read_fits(const void *from, size_t bytes)
+{
+    return !sj_copy_checks_read(from) || sj_likely(fits_object(from, sj__sealed.copies.read_base, bytes));
+}
+
+/* No call but the last, as in the header. */
+void *sj__copy_move(void *to, const void *from, size_t bytes, struct sj_asker asker)
+{
+    if (!write_fits(to, bytes) || !read_fits(from, bytes))
+        return move_judged(to, from, bytes, asker);
+    return sj__sealed.copies.memmove(to, from, bytes);
+}
+
+void *sj__copy_set(void *to, int byte, size_t bytes, struct sj_asker asker)
+{
+    if (!write_fits(to, bytes))
+        return set_judged(to, byte, bytes, asker);
     return sj__sealed.copies.memset(to, byte, bytes);
 }
 

@@ -177,6 +177,7 @@ static void write_page(const struct sj_settings *settings)
     __atomic_store_n(&sj__sealed.dispatch.delete_array_sized, sj__slow_delete_array_sized, __ATOMIC_RELEASE);
     /* Release: who sees the pointer sees what it points to. */
     __atomic_store_n(&sj__sealed.in_force, settings, __ATOMIC_RELEASE);
+    __atomic_store_n(&sj__sealed.copies.ends_mask, -sj_tail_step(&settings->policy), __ATOMIC_RELAXED);
     if (settings->policy.copy != SJ_COPY_OFF)
         __atomic_store_n(&sj__sealed.copies.write_base, sj__window_base, __ATOMIC_RELAXED);
     if (settings->policy.copy == SJ_COPY_BOTH)

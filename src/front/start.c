@@ -39,6 +39,7 @@
 #include "span/release.h"
 #include "span/run.h"
 #include "span/size_class.h"
+#include "span/tail.h"
 
 #include <errno.h>
 #include <string.h>
@@ -239,6 +240,7 @@ static bool take_place(struct sj_settings *settings)
     sj__release_set_allowance(allowance == SIZE_MAX ? UINT64_MAX : allowance);
     sj__release_set(&settings->hold);
     sj__sealed.dispatch = *sj__variant_for(&settings->policy);
+    sj__sealed.copies.ends_mask = -sj_tail_step(&settings->policy);
     if (settings->policy.copy != SJ_COPY_OFF)
         sj__sealed.copies.write_base = sj__window_base;
     if (settings->policy.copy == SJ_COPY_BOTH)

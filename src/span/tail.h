@@ -43,6 +43,13 @@ SJ_ALWAYS_INLINE size_t sj_tail_usable(const struct sj_slab *slab, size_t slot)
     return sj__size_classes[slab->class_index].usable_bytes - sj_tail_bytes(slab, slot);
 }
 
+/* What all small objects end at multiples of. */
+SJ_ALWAYS_INLINE size_t sj_tail_step(const struct sj_policy *policy)
+{
+    const size_t steps[] = { SJ_SMALL_STEP_BYTES, SJ_CANARY_BYTES, 1 };
+    return steps[policy->canary];
+}
+
 /* Does an object of this size, not 0, fit a slot of the slab, with what is to lie behind it? */
 SJ_ALWAYS_INLINE bool sj_tail_leaves(const struct sj_slab *slab, size_t size_bytes)
 {
