@@ -214,8 +214,8 @@ SJ_ALWAYS_INLINE void sj_fast_free_sized(const struct sj_policy *policy, void *b
         sj_fast_slow_free_sized(block, size_bytes, family);
 }
 
-/* The slab of a live slot, whoever owns it; NULL for anything else, which is then judged on the slow path. */
-SJ_ALWAYS_INLINE struct sj_slab *sj_fast_live_slab(const void *block)
+/* The slab of a live slot, whoever owns it, and the slot's number; NULL for anything else, which is then judged on the slow path. */
+SJ_ALWAYS_INLINE struct sj_slab *sj_fast_live_slab(const void *block, size_t *slot)
 {
     if (!sj_window_contains(block))
         return NULL;
@@ -223,36 +223,45 @@ SJ_ALWAYS_INLINE struct sj_slab *sj_fast_live_slab(const void *block)
     if (sj_load_relaxed_u32(&slab->span.kind) != SJ_SPAN_SLAB)
         return NULL;
     size_t offset = (size_t)((const char *)block - slab->base);
-    size_t slot;
-    bool exact = sj_slot_exact(slab->reciprocal, offset, &slot);
-    uint64_t bit = (uint64_t)1 << (slot % SJ_WORD_BITS);
-    size_t word_index = slot / SJ_WORD_BITS;
-    if (!exact || slot >= slab->slots || !sj_word_has(&slab->planes[word_index].live, bit) ||
+    bool exact = sj_slot_exact(slab->reciprocal, offset, slot);
+    uint64_t bit = (uint64_t)1 << (*slot % SJ_WORD_BITS);
+    size_t word_index = *slot / SJ_WORD_BITS;
+    if (!exact || *slot >= slab->slots || !sj_word_has(&slab->planes[word_index].live, bit) ||
         sj_word_has(&slab->remote->bits[word_index].value, bit))
         return NULL;
     return slab;
+}
+
+/* How many bytes of a live slot are the program's. */
+SJ_ALWAYS_INLINE size_t sj_fast_usable(const struct sj_policy *policy, const struct sj_slab *slab, size_t slot)
+{
+    return policy->canary != SJ_CANARY_OFF ? sj_tail_usable(slab, slot)
+                                           : sj__size_classes[slab->class_index].usable_bytes;
 }
 
 SJ_ALWAYS_INLINE void *sj_fast_realloc(const struct sj_policy *policy, void *block, size_t size_bytes)
 {
     if (block == NULL)
         return sj_fast_malloc(policy, size_bytes, false, SJ_FAMILY_MALLOC);
-    if (policy->canary != SJ_CANARY_OFF || policy->types) /* what it has is to be looked at and renewed */
-        return sj__slow_realloc(block, size_bytes);
-    struct sj_slab *slab = sj_fast_live_slab(block);
+    size_t slot;
+    struct sj_slab *slab = sj_fast_live_slab(block, &slot);
     if (sj_unlikely(slab == NULL || size_bytes == 0))
         return sj__slow_realloc(block, size_bytes);
-    if (size_bytes <= SJ_SMALL_MAX_BYTES && sj_class_of(size_bytes) == slab->class_index)
+    if (policy->types && sj_unlikely(!sj_family_take(slab, slot, SJ_FAMILY_MALLOC)))
+        return sj__slow_realloc(block, size_bytes);
+    if (policy->canary != SJ_CANARY_OFF && sj_unlikely(slab->canary == SJ_CANARY_EXACT || /* to be renewed */
+                                                       !sj_tail_holds_short(slab, slot, block)))
+        return sj__slow_realloc(block, size_bytes);
+    if (sj_fast_is_small(policy, size_bytes) && sj_class_of(size_bytes + sj_canary_least(policy)) == slab->class_index)
         return block;
-    return sj__slow_move(block, sj__size_classes[slab->class_index].usable_bytes, size_bytes);
+    return sj__slow_move(block, sj_fast_usable(policy, slab, slot), size_bytes);
 }
 
 SJ_ALWAYS_INLINE size_t sj_fast_usable_size(const struct sj_policy *policy, void *block)
 {
-    if (policy->canary != SJ_CANARY_OFF)
-        return sj__slow_usable_size(block);
-    struct sj_slab *slab = sj_fast_live_slab(block);
-    return sj_likely(slab != NULL) ? sj__size_classes[slab->class_index].usable_bytes : sj__slow_usable_size(block);
+    size_t slot;
+    struct sj_slab *slab = sj_fast_live_slab(block, &slot);
+    return sj_likely(slab != NULL) ? sj_fast_usable(policy, slab, slot) : sj__slow_usable_size(block);
 }
 
 /* Defines the functions of one family in a variant. */
