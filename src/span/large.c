@@ -136,7 +136,7 @@ static bool make_accessible(struct sj_large *large)
 static void give_up(struct sj_large *large, unsigned content, size_t owed_bytes)
 {
     sj__place_withdraw(large);
-    sj__place_give(large->first_granule, large->granules, large->slack_dirty, content, owed_bytes);
+    sj__place_give(large, content, owed_bytes);
     record_put(large);
 }
 

@@ -229,15 +229,18 @@ unsigned sj__place_content_after_free(const struct sj_policy *policy, struct sj_
     return SJ_RUN_TRAPPED;
 }
 
-void sj__place_give(size_t first_granule, size_t granules, bool slack_dirty, unsigned content, size_t owed_bytes)
+void sj__place_give(const struct sj_large *place, unsigned content, size_t owed_bytes)
 {
+    size_t first_granule = place->first_granule, granules = place->granules;
     if (content == SJ_PLACE_LOST) {
         (void)sj_fetch_add_relaxed_u64(&sj__place_counts.released_bytes, owed_bytes);
         (void)sj__run_change_use(granules, SJ_USE_TAKEN, SJ_USE_LOST);
     } else if (content == SJ_RUN_OWING) {
-        sj__run_give_owing(first_granule, granules, owed_bytes);
+        sj__run_give_owing(first_granule, granules,
+                           place->slack_dirty ? sj_place_granules_start(place) : sj_place_pages_start(place),
+                           place->slack_dirty ? granules << SJ_GRANULE_SHIFT : sj_place_pages_bytes(place), owed_bytes);
     } else {
-        sj__run_give(first_granule, granules, slack_dirty ? SJ_RUN_DIRTY : (enum sj_run_content)content);
+        sj__run_give(first_granule, granules, place->slack_dirty ? SJ_RUN_DIRTY : (enum sj_run_content)content);
     }
 }
 

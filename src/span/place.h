@@ -112,8 +112,8 @@ bool sj__place_take(const struct sj_policy *policy, struct sj_large *large, size
  * nothing, trapped; or SJ_PLACE_LOST. `bytes` is what the program could use. */
 unsigned sj__place_content_after_free(const struct sj_policy *policy, struct sj_large *large, size_t bytes);
 
-/* Gives a place to the runs whose block left `content`, which owes `owed_bytes` if it owes. Lost granules may not even be
- * mapped: they are left alone, which is better than handing out pages that fault, and nobody will read what they held. */
-void sj__place_give(size_t first_granule, size_t granules, bool slack_dirty, unsigned content, size_t owed_bytes);
+/* Gives the granules of a block that left `content` there to the runs; it owes `owed_bytes` if it owes. Lost granules may not
+ * even be mapped: they are left alone, which is better than handing out pages that fault, and nobody will read what they held. */
+void sj__place_give(const struct sj_large *place, unsigned content, size_t owed_bytes);
 
 #endif

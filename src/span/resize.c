@@ -152,8 +152,8 @@ static bool move(const struct sj_policy *policy, struct sj_large *large, size_t 
         return false;
     }
     sj__place_withdraw(large);
-    size_t old_first = large->first_granule, old_granules = large->granules, old_bytes = sj_place_pages_bytes(large);
-    bool old_slack_dirty = !pages && large->slack_dirty; /* what moved with its pages left nothing behind */
+    struct sj_large old = *large;
+    old.slack_dirty &= !pages; /* what moved with its pages left nothing behind */
     large->start = place.start + large->shift_bytes;
     large->first_granule = place.first_granule;
     large->granules = place.granules;
@@ -161,7 +161,7 @@ static bool move(const struct sj_policy *policy, struct sj_large *large, size_t 
     large->moved = pages;
     sj__place_publish(large);
     sj__place_guard_front(policy, large); /* the one behind is set with the size */
-    sj__place_give(old_first, old_granules, old_slack_dirty, left, pages ? 0 : old_bytes);
+    sj__place_give(&old, left, pages ? 0 : sj_place_pages_bytes(&old));
     return true;
 }
 

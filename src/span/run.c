@@ -6,8 +6,8 @@
 
 #include "base/bits.h"
 #include "platform/pages.h"
+#include "span/debts.h"
 #include "span/run_pages.h"
-#include "span/scrub.h"
 
 enum { PAY_BY_KERNEL_BYTES = SJ_RUN_HELD_MIN_BYTES /* what owes is written up to here, see doc/adr/0062 */ };
 
@@ -100,7 +100,7 @@ static void pay(struct taken *taken)
     size_t bytes = taken->granules << SJ_GRANULE_SHIFT;
     bool by_kernel = taken->by_kernel && sj__pages_release(start, bytes);
     if (!by_kernel)
-        sj__scrub_bytes(start, bytes);
+        sj__debts_scrub(taken->first_granule, taken->granules);
     taken->content = by_kernel ? SJ_RUN_EMPTY : SJ_RUN_ZERO;
     sj_free_runs_lock();
     sj__run_bytes.released += by_kernel ? bytes : 0;
@@ -248,8 +248,9 @@ void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content con
     give(first_granule, granules, content, 0);
 }
 
-void sj__run_give_owing(size_t first_granule, size_t granules, size_t owed_bytes)
+void sj__run_give_owing(size_t first_granule, size_t granules, const char *start, size_t bytes, size_t owed_bytes)
 {
+    sj__debts_note(first_granule, granules, start, bytes);
     give(first_granule, granules, SJ_RUN_OWING, owed_bytes);
 }
 

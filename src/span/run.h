@@ -70,8 +70,9 @@ bool sj__run_change_use(size_t granules, enum sj_run_use from, enum sj_run_use t
  * the allowed bytes are held. */
 void sj__run_give(size_t first_granule, size_t granules, enum sj_run_content content);
 
-/* The same for pages that owe a scrub of `owed_bytes`, as the ledger counts. */
-void sj__run_give_owing(size_t first_granule, size_t granules, size_t owed_bytes);
+/* The same where the pages [start, start + bytes) may hold old bytes and the others read as zero. They owe a scrub of `owed_bytes`,
+ * as the ledger counts. */
+void sj__run_give_owing(size_t first_granule, size_t granules, const char *start, size_t bytes, size_t owed_bytes);
 
 /* Could `bytes` be handed out if all that is not in use were one free run? False: there is not that much, or limit_bytes
  * forbids it. */

@@ -5,7 +5,7 @@
 #include "span/run_pages.h"
 
 #include "platform/pages.h"
-#include "span/scrub.h"
+#include "span/debts.h"
 
 enum {
     HELD_WINDOW_FRACTION = 8, /* may be held; no more than hold_max_bytes: a window that was large stays so */
@@ -122,7 +122,7 @@ static void put_aged_locked(struct run *run, bool released)
     uint32_t content = released ? SJ_RUN_EMPTY : run->content;
     if (content == SJ_RUN_OWING) {
         sj_free_runs_unlock();
-        sj__scrub_bytes(sj_window_address(run->first_granule), run->granules << SJ_GRANULE_SHIFT);
+        sj__debts_scrub(run->first_granule, run->granules);
         sj_free_runs_lock();
         content = SJ_RUN_ZERO;
     }

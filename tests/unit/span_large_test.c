@@ -444,6 +444,31 @@ static void span_large__shows_no_old_byte_of_a_bare_block(void)
     }
 }
 
+/* A block of level 2 that got granules of level 0's owes for all of them, and one that got clean ones for its own pages. */
+static void span_large__owes_for_what_lies_round_it(void)
+{
+    uint64_t entry_bytes = sj_load_relaxed_u64(&sj__release_limits.cache_entry_bytes);
+    sj_store_relaxed_u64(&sj__release_limits.cache_entry_bytes, 0); /* what is freed goes to the runs at once */
+    for (unsigned i = 0; i < 8; i++) {
+        (void)sj__large_drain();
+        (void)sj__run_purge();
+        const struct sj_policy *first = i % 2 == 0 ? bare : scrubbing;
+        char *block = sj__large_malloc(first, 3 * SJ_GRANULE_BYTES, 1, false);
+        REQUIRE(block != NULL);
+        memset(block, 0x77, 3 * SJ_GRANULE_BYTES);
+        free_block(first, block);
+        block = sj__large_malloc(scrubbing, SJ_GRANULE_BYTES + i * PAGE, 1, false);
+        REQUIRE(block != NULL);
+        memset(block, 0x66, SJ_GRANULE_BYTES);
+        free_block(scrubbing, block);
+        block = sj__large_malloc(scrubbing, 2 * SJ_GRANULE_BYTES - 2 * PAGE, 1, false);
+        REQUIRE(block != NULL);
+        CHECK(is_zero(block, 0, 2 * SJ_GRANULE_BYTES - 2 * PAGE));
+        free_block(scrubbing, block);
+    }
+    sj_store_relaxed_u64(&sj__release_limits.cache_entry_bytes, entry_bytes);
+}
+
 static void span_large__shows_no_old_byte_when_release_is_refused(void)
 {
     refused_advice = MADV_DONTNEED;
@@ -1119,6 +1144,7 @@ int main(int argc, char **argv)
     RUN(span_large__shows_zeros_when_it_grows_after_it_shrank);
     RUN(span_large__gives_back_the_granules_it_shrinks_by);
     RUN(span_large__shows_no_old_byte_of_a_bare_block);
+    RUN(span_large__owes_for_what_lies_round_it);
     RUN(span_large__shows_no_old_byte_when_release_is_refused);
     RUN(span_large__zero_block_is_zero_after_anything);
     RUN(span_large__second_free_is_refused);

@@ -216,10 +216,23 @@ static void remove_stretch(size_t index)
     stretches[index] = stretches[--stretch_count];
 }
 
-static void give_owing(size_t first, size_t granules, size_t owed_bytes)
+static void give_owing(size_t first, size_t granules, size_t page, size_t pages, size_t owed_bytes)
 {
     owed_ever += owed_bytes;
-    sj__run_give_owing(first, granules, owed_bytes);
+    sj__run_give_owing(first, granules, sj_window_address(first) + page * sj__page_bytes(), pages * sj__page_bytes(),
+                       owed_bytes);
+}
+
+/* Some pages of a stretch owe, the others are zero. */
+static void give_owing_in_part(uint64_t *state, size_t first, size_t granules)
+{
+    size_t page_bytes = sj__page_bytes(), all_bytes = granules << SJ_GRANULE_SHIFT;
+    size_t page = unit_random_below(state, all_bytes / page_bytes);
+    size_t pages = 1 + unit_random_below(state, all_bytes / page_bytes - page);
+    char *start = sj_window_address(first);
+    memset(start, 0, page * page_bytes);
+    memset(start + (page + pages) * page_bytes, 0, all_bytes - (page + pages) * page_bytes);
+    give_owing(first, granules, page, pages, unit_random_below(state, pages * page_bytes));
 }
 
 /* The whole of a stretch, its front, its back or its middle. */
@@ -244,7 +257,7 @@ static void give(uint64_t *state)
                               whole.written };
     note_given(part.first, part.granules);
     if (content == SJ_RUN_OWING)
-        give_owing(part.first, part.granules, unit_random_below(state, part.granules << SJ_GRANULE_SHIFT));
+        give_owing_in_part(state, part.first, part.granules);
     else
         sj__run_give(part.first, part.granules, content);
     CHECK(sj__window_find(sj_window_address(part.first)) != sj__window_unused);
@@ -438,7 +451,8 @@ static void span_run__scrubs_what_owes_and_cannot_be_given_back(void)
     remove_stretch(stretch_count - 1);
     note_given(stretch.first, stretch.granules);
     memset(sj_window_address(stretch.first), 1, stretch.granules << SJ_GRANULE_SHIFT);
-    give_owing(stretch.first, stretch.granules, stretch.granules << SJ_GRANULE_SHIFT);
+    give_owing(stretch.first, stretch.granules, 0, (stretch.granules << SJ_GRANULE_SHIFT) / sj__page_bytes(),
+               stretch.granules << SJ_GRANULE_SHIFT);
     CHECK(!reads_as_zero(&stretch));
     refuse_advice_one_in = 1;
     sj__pages_set_source(&source);
@@ -451,6 +465,43 @@ static void span_run__scrubs_what_owes_and_cannot_be_given_back(void)
     CHECK_EQ(bytes.owed, 0);
     CHECK(reads_as_zero(&stretch)); /* free still, and held */
     check_sums();
+    give_all();
+}
+
+static size_t resident_pages(size_t first_granule, size_t granules)
+{
+    unsigned char pages[TAKEN_MAX];
+    size_t bytes = granules << SJ_GRANULE_SHIFT, count = 0;
+    if (!CHECK_EQ(mincore(sj_window_address(first_granule), bytes, pages), 0))
+        return 0;
+    for (size_t i = 0; i < bytes / sj__page_bytes(); i++)
+        count += pages[i] & 1u;
+    return count;
+}
+
+/* As a large block leaves its guards and what its granules have behind it. */
+static void span_run__scrubs_no_page_that_does_not_owe(void)
+{
+    enum { GRANULES = 4, SLACK_PAGES = 2 };
+    size_t page_bytes = sj__page_bytes(), pages = ((size_t)GRANULES << SJ_GRANULE_SHIFT) / page_bytes;
+    if (pages <= 2 * SLACK_PAGES)
+        return;
+    (void)sj__run_purge();
+    take(GRANULES);
+    struct stretch stretch = stretches[stretch_count - 1];
+    char *start = sj_window_address(stretch.first);
+    CHECK_EQ(madvise(start, (size_t)GRANULES << SJ_GRANULE_SHIFT, MADV_DONTNEED), 0);
+    memset(start + SLACK_PAGES * page_bytes, 1, (pages - 2 * SLACK_PAGES) * page_bytes);
+    remove_stretch(stretch_count - 1);
+    note_given(stretch.first, stretch.granules);
+    give_owing(stretch.first, GRANULES, SLACK_PAGES, pages - 2 * SLACK_PAGES, (pages - 2 * SLACK_PAGES) * page_bytes);
+    size_t first;
+    enum sj_run_content content;
+    REQUIRE(sj__run_take(GRANULES, &first, &content));
+    CHECK_EQ(first, stretch.first);
+    CHECK_EQ(content, SJ_RUN_ZERO);
+    CHECK(resident_pages(first, GRANULES) <= pages - 2 * SLACK_PAGES); /* before the oracle reads them all */
+    note_taken(first, GRANULES, content);
     give_all();
 }
 
@@ -585,6 +636,7 @@ int main(int argc, char **argv)
     RUN(span_run__survives_refusal_from_each_call_on);
     RUN(span_run__keeps_what_it_cannot_give_back);
     RUN(span_run__scrubs_what_owes_and_cannot_be_given_back);
+    RUN(span_run__scrubs_no_page_that_does_not_owe);
     RUN(span_run__holds_no_more_pages_than_allowed);
     RUN(span_run__refuses_what_is_larger_than_the_window_can_be);
     RUN(span_run__grows_the_window_for_a_stretch_at_its_end);
