@@ -9,16 +9,24 @@
 #include "support/calls.h"
 #include "unit/unit.h"
 
+#include "scrubjay.h"
+
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum { HELD = 256, MAX_REFUSED = 8 };
+
+extern int sj_stats_read(struct sj_stats *) __attribute__((weak));
+static atomic_uint threads_done;
 
 /* Refuses the calls of the list (it ends with -1) with the error, from now on and after exec. */
 static bool refuse(const int *numbers, int error)
@@ -87,6 +95,17 @@ static void work(bool may_run_out, unsigned rounds)
     malloc_trim(0);
 }
 
+/* How the child has ended. `number` is of the call that was refused to it, or the first of them. */
+static void settle(pid_t child, int number)
+{
+    int status = -1;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        SKIP("no seccomp here");
+    if (!CHECK_EQ(status, 0))
+        unit_print("# call %d was refused\n", number);
+}
+
 static void in_child(const int *numbers, int error, bool may_run_out)
 {
     pid_t child = fork();
@@ -98,11 +117,7 @@ static void in_child(const int *numbers, int error, bool may_run_out)
         work(may_run_out, 6000);
         _exit((int)unit_failed());
     }
-    int status = -1;
-    waitpid(child, &status, 0);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-        SKIP("no seccomp here");
-    CHECK_EQ(status, 0);
+    settle(child, numbers[0]);
 }
 
 static void refused_madvise__changes_nothing(void)
@@ -154,6 +169,135 @@ static void refused_rest__changes_nothing(void)
     in_child(numbers, EPERM, false);
 }
 
+/* As many mappings as a process may have: the kernel refuses each call that would make another. */
+static bool use_mappings_up(void)
+{
+    enum { AT_MOST = 200000 };
+    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, AT_MOST * page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pages == MAP_FAILED)
+        return false;
+    for (size_t i = 1; i < AT_MOST; i += 2)
+        if (mprotect(pages + i * page_bytes, page_bytes, PROT_READ) != 0)
+            return errno == ENOMEM;
+    return false;
+}
+
+static void refused_more_mappings__means_no_memory(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        work(false, 500);
+        if (!use_mappings_up())
+            _exit(78);
+        work(true, 1500);
+        _exit((int)unit_failed());
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 78)
+        SKIP("the system allows more mappings than are worth making");
+    CHECK_EQ(status, 0);
+}
+
+/* --- Each one alone. --- */
+
+enum { SHORTLY = 500 /* rounds: enough for each kind of slow path */ };
+
+/* All that the library asks for, some of it only in reports. */
+static const struct asked {
+    int number;
+    bool loader_needs_it;
+    bool is_for_memory;
+} asked[] = {
+    { SYS_mmap, true, true },
+    { SYS_munmap, true, true },
+    { SYS_mprotect, true, true },
+    { SYS_madvise, false, true },
+    { SYS_mremap, false, true },
+    { SYS_getrandom, false, false },
+    { SYS_prctl, false, false },
+    { SYS_openat, true, false },
+    { SYS_read, true, false },
+    { SYS_close, true, false },
+    { SYS_newfstatat, true, false },
+    { SYS_readlinkat, false, false },
+    { SYS_prlimit64, false, false },
+    { SYS_clock_gettime, false, false },
+    { SYS_sched_getaffinity, false, false },
+    { SYS_rt_sigprocmask, false, false },
+    { SYS_rt_sigaction, false, false },
+    { SYS_gettid, false, false },
+    { SYS_getpid, false, false },
+    { SYS_futex, false, false },
+#ifdef SYS_readlink
+    { SYS_readlink, false, false },
+#endif
+};
+enum { ASKED = sizeof asked / sizeof asked[0] };
+
+static uint64_t calls_refused(void)
+{
+    struct sj_stats stats = { 0 };
+    return sj_stats_read != NULL && sj_stats_read(&stats) == 0 ? stats.system_calls_refused + stats.weak_seeds : 0;
+}
+
+/* What is refused of the calls for memory is counted. */
+static void refused_each__changes_nothing_and_is_counted(void)
+{
+    for (unsigned i = 0; i < 2 * ASKED; i++) {
+        const struct asked *call = &asked[i / 2];
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(60);
+            work(false, SHORTLY);
+            uint64_t before = calls_refused();
+            if (!refuse((const int[]){ call->number, -1 }, i % 2 == 0 ? EPERM : ENOSYS))
+                _exit(77);
+            work(call->number == SYS_mmap, SHORTLY);
+            if (call->number == SYS_madvise && sj_stats_read != NULL)
+                CHECK(calls_refused() > before);
+            _exit((int)unit_failed());
+        }
+        settle(child, call->number);
+    }
+}
+
+static void *free_all(void *blocks)
+{
+    void **block = blocks;
+    while (*block != NULL)
+        free(*block++);
+    atomic_fetch_add(&threads_done, 1);
+    for (;;)
+        sched_yield(); /* the end of a thread is the C library's, and needs the call */
+    return NULL;
+}
+
+/* Threads wait for each other without futex too. */
+static void refused_futex__changes_nothing_when_threads_contend(void)
+{
+    enum { THREADS = 4, BLOCKS = 3000 };
+    static void *blocks[THREADS][BLOCKS + 1];
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        for (unsigned i = 0; i < THREADS * BLOCKS; i++)
+            blocks[i % THREADS][i / THREADS] = malloc(i % 8 == 0 ? 40000 : i % 700 + 1);
+        if (!refuse((const int[]){ SYS_futex, -1 }, EPERM))
+            _exit(77);
+        for (unsigned i = 0; i < THREADS; i++) {
+            pthread_t thread;
+            CHECK_EQ(pthread_create(&thread, NULL, free_all, blocks[i]), 0);
+        }
+        while (atomic_load(&threads_done) < THREADS && !unit_failed())
+            work(false, 50);
+        _exit((int)unit_failed());
+    }
+    settle(child, SYS_futex);
+}
+
 static void at_start(const int *numbers, int error)
 {
     pid_t child = fork();
@@ -165,11 +309,7 @@ static void at_start(const int *numbers, int error)
         execl("/proc/self/exe", "refused", (char *)NULL);
         _exit(9);
     }
-    int status = -1;
-    waitpid(child, &status, 0);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-        SKIP("no seccomp here");
-    CHECK_EQ(status, 0);
+    settle(child, numbers[0]);
 }
 
 static void refused_at_start__changes_nothing(void)
@@ -185,6 +325,14 @@ static void refused_at_start__changes_nothing(void)
     at_start(several, EPERM);
 }
 
+/* The loader and the C library bear these; what it says of the threads that could not be started is theirs too. */
+static void refused_each_at_start__changes_nothing(void)
+{
+    for (unsigned i = 0; i < ASKED; i++)
+        if (!asked[i].loader_needs_it && asked[i].number != SYS_futex)
+            at_start((const int[]){ asked[i].number, -1 }, (unit_state.seed + i) % 2 == 0 ? EPERM : ENOSYS);
+}
+
 static void *work_a_little(void *unused)
 {
     for (size_t i = 0; i < 2000; i++)
@@ -195,7 +343,7 @@ static void *work_a_little(void *unused)
 static int child_at_start(void)
 {
     pthread_t thread;
-    work(false, 4000);
+    work(false, SHORTLY);
     if (pthread_create(&thread, NULL, work_a_little, NULL) == 0)
         pthread_join(thread, NULL);
     return (int)unit_failed();
@@ -213,6 +361,10 @@ int main(int argc, char **argv)
     RUN(refused_mmap__means_no_memory);
     RUN(refused_all__means_no_memory);
     RUN(refused_rest__changes_nothing);
+    RUN(refused_more_mappings__means_no_memory);
+    RUN(refused_each__changes_nothing_and_is_counted);
+    RUN(refused_futex__changes_nothing_when_threads_contend);
     RUN(refused_at_start__changes_nothing);
+    RUN(refused_each_at_start__changes_nothing);
     return unit_end();
 }
