@@ -255,7 +255,8 @@ static void *start_children(void *argument)
     for (unsigned round = 0; FORKS && (round < ROUNDS || unit_now_seconds() < until); round++) {
         pid_t child = start_child(round, &random);
         int status = -1;
-        CHECK_EQ(waitpid(child, &status, 0), child);
+        while (waitpid(child, &status, 0) != child && errno == EINTR)
+            continue;
         if (!CHECK_EQ(status, 0))
             break;
         atomic_fetch_add(&children, 1);
