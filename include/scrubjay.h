@@ -109,7 +109,8 @@ int sj_check(size_t budget);
  * ENOENT (no such option), EPERM (it is fixed when the program starts; a level can be raised only, and not with live=off),
  * EINVAL (no value of this option), EAGAIN (tick: no thread could be made; level: the call interrupted the allocator), ENOMEM
  * (level: the kernel did not let the settings be changed) or ENOTSUP (level: the library was built for one). Calls that set
- * must not run at the same time. Not for signal handlers. */
+ * must not run at the same time. Not for signal handlers. A name "stats.TOPIC.NAME" reads one number of the statistics, as
+ * stats=on writes them: "stats.calls.allocated", "stats.bill.live"; EPERM to set it. */
 int sj_ctl(const char *name, const char *value, char *old, size_t old_size);
 
 /* What the allocator holds. All in bytes unless named otherwise. Exact when no other thread is inside the allocator. */

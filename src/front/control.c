@@ -14,6 +14,7 @@
 #include "front/entry.h"
 #include "front/live.h"
 #include "front/slow.h"
+#include "front/summary.h"
 #include "front/tick.h"
 #include "heap/pass.h"
 #include "policy/parser.h"
@@ -22,6 +23,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+
+#define STATS_PREFIX "stats."
+enum { NUMBER_BYTES = 24 /* of a statistic, with its NUL */ };
 
 /* mallopt's codes: glibc's, and those of Android's libc. */
 enum {
@@ -64,12 +68,35 @@ static int set_level(struct sj_settings *settings, const struct sj_option *optio
     return error == 0 ? 0 : fail(error);
 }
 
+static int read_statistic(const char *name, char *old, size_t old_size, const void *caller)
+{
+    char number[NUMBER_BYTES];
+    struct sj_writer writer;
+    struct sj_text text;
+    sj__writer_start(&writer, SJ_FORM_LOOKUP, number, sizeof number, name);
+    enum sj_inside outer = sj__slow_enter((struct sj_asker){ .function = "sj_ctl", .caller = caller });
+    sj__summary_write(&writer, true);
+    sj__slow_leave(outer);
+    if (writer.text.length == 0)
+        return fail(ENOENT);
+    if (old != NULL && old_size > 0) {
+        sj__format_start(&text, old, old_size);
+        sj__format_string(&text, number);
+    }
+    return 0;
+}
+
 SJ_EXPORT int sj_ctl(const char *name, const char *value, char *old, size_t old_size)
 {
     const struct sj_option *option = sj__options_find(name, strlen(name));
     struct sj_settings settings;
-    if (option == NULL || !sj__start() || sj__sealed.settings.disable)
+    bool is_statistic = strncmp(name, STATS_PREFIX, sizeof STATS_PREFIX - 1) == 0;
+    if ((option == NULL && !is_statistic) || !sj__start() || sj__sealed.settings.disable)
         return fail(ENOENT);
+    if (is_statistic)
+        return value != NULL
+                   ? fail(EPERM)
+                   : read_statistic(name + sizeof STATS_PREFIX - 1, old, old_size, __builtin_return_address(0));
     sj__control_settings(&settings);
     if (old != NULL && old_size > 0)
         sj__options_value(option, &settings, old, old_size);

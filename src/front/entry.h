@@ -34,9 +34,9 @@ struct sj_dispatch {
     void (*delete_array_sized)(void *block, size_t size_bytes);
 };
 
-enum { SJ_SEALED_BYTES = 4096 };
+enum { SJ_SEALED_PAGE_BYTES = 4096, SJ_SEALED_BYTES = 2 * SJ_SEALED_PAGE_BYTES };
 
-/* Everything that is fixed after start, in a page of its own. */
+/* Everything that is fixed after start, in pages of its own. */
 union sj_sealed {
     struct {
         struct sj_dispatch dispatch;
@@ -49,7 +49,7 @@ union sj_sealed {
     };
     char page[SJ_SEALED_BYTES];
 };
-_Static_assert(sizeof(union sj_sealed) == SJ_SEALED_BYTES, "all that is sealed fits the page");
+_Static_assert(sizeof(union sj_sealed) == SJ_SEALED_BYTES, "all that is sealed fits the pages");
 extern SJ_HIDDEN union sj_sealed sj__sealed;
 
 extern const struct sj_dispatch sj__variant_level0;

@@ -13,7 +13,7 @@
 #include "front/calls.h"
 #include "front/control.h"
 #include "front/names.h"
-#include "front/summary.h"
+#include "front/stats_out.h"
 #include "scrubjay.h"
 
 #include <errno.h>
@@ -104,7 +104,7 @@ SJ_EXPORT void malloc_stats(void)
     if (next != NULL)
         next();
     else if (sj__start() && !sj__sealed.settings.disable)
-        sj__summary_print();
+        sj__stats_out_print();
 }
 
 /* glibc's format, as far as the words fit. */

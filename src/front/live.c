@@ -10,6 +10,7 @@
 #include "front/fast.h"
 #include "front/guard_fault.h"
 #include "front/slow.h"
+#include "front/stats_out.h"
 #include "front/summary.h"
 #include "heap/adopt.h"
 #include "meta/window.h"
@@ -46,7 +47,7 @@ static void come_out(const sigset_t *signals)
 /* Where pages are larger, other data lies in the same one: it was never sealed. */
 static bool has_page_of_its_own(void)
 {
-    return sj__page_bytes() <= SJ_SEALED_BYTES;
+    return sj__page_bytes() <= SJ_SEALED_PAGE_BYTES;
 }
 
 static bool open_page(void)
@@ -290,7 +291,7 @@ static void serve_locked(struct sj_control *control)
 bool sj__live_serve(void)
 {
     sigset_t signals;
-    if (sj_likely(!sj_control_block_is_pending() && !sj__adopt_has_news()))
+    if (sj_likely(!sj_control_block_is_pending() && !sj__adopt_has_news() && !sj_stats_out_is_due()))
         return true;
     int saved_errno = errno;
     go_inside(&signals);
@@ -299,6 +300,8 @@ bool sj__live_serve(void)
         if (sj_control_block_is_pending()) /* nobody else has answered meanwhile */
             serve_locked(&sj__control_page.control);
         finish_if_all_settled();
+        if (sj_stats_out_is_due())
+            sj__stats_out_write();
         sj__unlock(&live_lock);
     }
     come_out(&signals);

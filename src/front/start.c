@@ -21,7 +21,7 @@
 #include "front/profile_dump.h"
 #include "front/record.h"
 #include "front/shadow.h"
-#include "front/summary.h"
+#include "front/stats_out.h"
 #include "front/tick.h"
 #include "heap/adopt.h"
 #include "heap/profile.h"
@@ -114,7 +114,7 @@ static void *start_new_array(size_t size_bytes)
     return sj__start() ? sj__entry_new(size_bytes, SJ_FAMILY_NEW_ARRAY) : no_memory();
 }
 
-__attribute__((aligned(SJ_SEALED_BYTES))) union sj_sealed sj__sealed = {
+__attribute__((aligned(SJ_SEALED_PAGE_BYTES))) union sj_sealed sj__sealed = {
     .dispatch = {
         .malloc = start_malloc,
         .free = start_free,
@@ -261,8 +261,10 @@ static bool start_locked(void)
         return false;
     if (&sj__copies_find != NULL)
         sj__copies_find(&sj__sealed.copies);
-    if (!aside)
+    if (!aside) {
         sj__control_block_start(&sj__release_due_ms, settings->level, sj__profile.self);
+        sj__stats_out_start(settings);
+    }
     sj__status_publish(aside ? SJ_STATE_DISABLED : SJ_STATE_ON, SJ_VERSION_TEXT, settings);
     sj__live_seal(); /* refused: it stays writable, and works */
     return true;
@@ -311,7 +313,7 @@ __attribute__((destructor)) static void finish_at_exit(void)
         return;
     sj__adopt_check_at_exit();
     sj__report_summarize();
-    sj__summary_at_exit();
+    sj__stats_out_at_exit();
     sj__record_at_exit();
     sj__profile_dump_at_exit();
 }

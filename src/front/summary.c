@@ -4,16 +4,12 @@
  */
 #include "front/summary.h"
 
-#include "base/format.h"
 #include "front/entry.h"
 #include "heap/pass.h"
 #include "heap/stats.h"
 #include "meta/arena.h"
-#include "platform/descriptor.h"
 #include "platform/entropy.h"
 #include "platform/pages.h"
-#include "platform/process.h"
-#include "report/report.h"
 #include "span/cache.h"
 #include "span/large.h"
 #include "span/run.h"
@@ -21,12 +17,9 @@
 #include "span/site.h"
 
 #include <string.h>
-#include <unistd.h>
 
 _Static_assert(sizeof((struct sj_stats *)0)->run_gap_bytes == sizeof((struct sj_hold_books *)0)->gap_bytes,
                "scrubjay.h");
-
-enum { SUMMARY_BYTES = 8192 };
 
 static void fill_small(const struct sj_policy *policy, struct sj_stats *stats)
 {
@@ -211,189 +204,4 @@ void sj__summary_note_raise(const struct sj_policy *from, const struct sj_policy
     }
     if (to->scrub != SJ_SCRUB_OFF)
         sj_store_relaxed_u32(&was_raised, 1);
-}
-
-/* ---- The summary, as lines or as one JSON object ---------------------------------------------------------------- */
-
-struct summary {
-    struct sj_text text;
-    bool json;
-    bool has_field; /* in the topic begun last */
-};
-
-static void begin_topic(struct summary *summary, const char *topic)
-{
-    bool first = summary->text.length == 0;
-    summary->has_field = false;
-    if (summary->json) {
-        sj__format_string(&summary->text, first ? "{\"" : "},\"");
-        sj__format_string(&summary->text, topic);
-        sj__format_string(&summary->text, "\":{");
-        return;
-    }
-    sj__format_string(&summary->text, first ? "scrubjay: stats " : "\nscrubjay: stats ");
-    sj__format_string(&summary->text, topic);
-    sj__format_char(&summary->text, ':');
-}
-
-/* `number`, if it is not 0, goes between the two parts of the name. */
-static void add_numbered(struct summary *summary, const char *before, uint64_t number, const char *after,
-                         uint64_t value)
-{
-    struct sj_text *text = &summary->text;
-    if (summary->json)
-        sj__format_string(text, summary->has_field ? ",\"" : "\"");
-    else
-        sj__format_char(text, ' ');
-    sj__format_string(text, before);
-    if (number != 0)
-        sj__format_decimal(text, number);
-    sj__format_string(text, after);
-    sj__format_string(text, summary->json ? "\":" : "=");
-    sj__format_decimal(text, value);
-    summary->has_field = true;
-}
-
-static void add_field(struct summary *summary, const char *name, uint64_t value)
-{
-    add_numbered(summary, name, 0, "", value);
-}
-
-static uint64_t mib_s(uint64_t byte_ms)
-{
-    return (byte_ms >> 20) / 1000;
-}
-
-/* The buckets that have anything, by their upper ends; the last one has none. */
-static void add_gaps(struct summary *summary, const char *topic, const uint64_t *buckets)
-{
-    begin_topic(summary, topic);
-    for (unsigned i = 0; i < SJ_GAP_BUCKETS; i++) {
-        if (buckets[i] == 0)
-            continue;
-        if (i + 1 < SJ_GAP_BUCKETS)
-            add_numbered(summary, "under_", (uint64_t)1 << i, "_ms", buckets[i]);
-        else
-            add_field(summary, "longer", buckets[i]);
-    }
-}
-
-/* What another release_ms of 2^(first - 1) ms would have made of the gaps seen: pages reused too late, and memory held. A gap
- * is taken to be three quarters of its bucket's upper end. */
-static void add_other(struct summary *summary, const struct sj_stats *stats, unsigned first, const char *name)
-{
-    uint64_t late_bytes = 0, byte_ms = 0;
-    uint64_t release_ms = first > 0 ? (uint64_t)1 << (first - 1) : 0;
-    for (unsigned i = 0; i < SJ_GAP_BUCKETS; i++) {
-        uint64_t bytes = stats->cache_gap_bytes[i] + stats->run_gap_bytes[i];
-        uint64_t gap_ms = ((uint64_t)3 << i) / 4;
-        late_bytes += i >= first ? bytes : 0;
-        byte_ms += bytes * (i >= first ? release_ms : gap_ms);
-    }
-    add_numbered(summary, name, release_ms, "_faults", late_bytes / sj__page_bytes());
-    add_numbered(summary, name, release_ms, "_mib_s", mib_s(byte_ms));
-}
-
-static void add_holding(struct summary *summary, const struct sj_stats *stats)
-{
-    begin_topic(summary, "kept_blocks");
-    add_field(summary, "hits", stats->cache_hits);
-    add_field(summary, "cold_hits", stats->cache_cold_hits);
-    add_field(summary, "misses", stats->cache_misses);
-    add_field(summary, "evictions", stats->cache_evictions);
-    add_field(summary, "kept", stats->cache_kept_blocks);
-    add_field(summary, "bytes", stats->cache_kept_bytes);
-    begin_topic(summary, "held");
-    add_field(summary, "blocks_mib_s", mib_s(stats->cache_held_byte_ms));
-    add_field(summary, "runs_mib_s", mib_s(stats->run_held_byte_ms));
-    add_field(summary, "passes", stats->release_passes);
-    add_field(summary, "released_by_age", stats->released_by_age);
-    add_field(summary, "faults_avoided", stats->faults_avoided);
-    add_field(summary, "faults_caused", stats->faults_caused);
-    add_field(summary, "calls_avoided", stats->calls_avoided);
-    add_field(summary, "calls_caused", stats->calls_caused);
-    add_gaps(summary, "gaps_of_blocks", stats->cache_gap_count);
-    add_gaps(summary, "gap_bytes_of_blocks", stats->cache_gap_bytes);
-    add_gaps(summary, "gap_bytes_of_runs", stats->run_gap_bytes);
-    begin_topic(summary, "other_release_ms");
-    add_other(summary, stats, 0, "0");
-    add_other(summary, stats, 8, "");  /* 128 ms */
-    add_other(summary, stats, 11, ""); /* 1024 ms */
-    add_other(summary, stats, 13, ""); /* 4096 ms */
-    add_other(summary, stats, 16, ""); /* 32768 ms */
-}
-
-static void write_summary(struct summary *summary)
-{
-    struct sj_stats stats;
-    size_t resident_bytes, peak_bytes;
-    sj__summary_fill(&stats);
-    sj__process_resident(&resident_bytes, &peak_bytes);
-
-    begin_topic(summary, "process");
-    add_field(summary, "pid", sj__process_id());
-    add_field(summary, "level", stats.level);
-    add_field(summary, "peak_rss_bytes", peak_bytes);
-    begin_topic(summary, "calls");
-    add_field(summary, "allocated", stats.allocations);
-    add_field(summary, "freed", stats.frees);
-    add_field(summary, "freed_by_other_threads", stats.remote_frees);
-    add_field(summary, "checked", stats.frees);
-    add_field(summary, "live_bytes", stats.live_bytes);
-    begin_topic(summary, "scrubbed_bytes");
-    add_field(summary, "freed", stats.freed_bytes);
-    add_field(summary, "at_free", stats.scrubbed_at_free);
-    add_field(summary, "at_reuse", stats.scrubbed_at_reuse);
-    add_field(summary, "by_kernel", stats.scrubbed_by_kernel);
-    add_field(summary, "owed", stats.owed_bytes);
-    if (stats.forgone_bytes > 0)
-        add_field(summary, "forgone", stats.forgone_bytes);
-    add_field(summary, "calloc_avoided", stats.calloc_avoided_bytes);
-    begin_topic(summary, "memory_bytes");
-    add_field(summary, "slabs", stats.slab_bytes);
-    add_field(summary, "large", stats.large_live_bytes);
-    add_field(summary, "free_held", stats.free_held_bytes);
-    add_field(summary, "window", stats.window_bytes);
-    add_field(summary, "metadata", stats.metadata_bytes);
-    begin_topic(summary, "slab_guards");
-    add_field(summary, "standing", stats.slab_guards);
-    begin_topic(summary, "realloc_bytes");
-    add_field(summary, "moved", stats.realloc_moved_bytes);
-    add_field(summary, "copied", stats.realloc_copied_bytes);
-    begin_topic(summary, "reuse");
-    add_field(summary, "turns", stats.turns);
-    if (stats.turns > 0)
-        add_field(summary, "shortest_rest_slots", stats.shortest_rest);
-    add_field(summary, "pick_millibits", stats.pick_millibits);
-    begin_topic(summary, "samples");
-    add_field(summary, "taken", stats.sampled);
-    add_field(summary, "skipped", stats.samples_skipped);
-    begin_topic(summary, "dropped");
-    add_field(summary, "guards_refused", stats.guards_refused);
-    add_field(summary, "traps_refused", stats.traps_refused);
-    add_field(summary, "places_not_isolated", stats.places_not_isolated);
-    add_field(summary, "system_calls_refused", stats.system_calls_refused);
-    add_field(summary, "weak_seeds", stats.weak_seeds);
-    add_holding(summary, &stats);
-    sj__format_string(&summary->text, summary->json ? "}}\n" : "\n");
-}
-
-void sj__summary_print(void)
-{
-    char buffer[SUMMARY_BYTES];
-    struct summary summary = { .json = false };
-    sj__format_start(&summary.text, buffer, sizeof buffer);
-    write_summary(&summary);
-    (void)sj__descriptor_write(STDERR_FILENO, summary.text.start, summary.text.length);
-}
-
-void sj__summary_at_exit(void)
-{
-    if (sj__sealed.settings.stats == SJ_STATS_OFF)
-        return;
-    char buffer[SUMMARY_BYTES];
-    struct summary summary = { .json = sj__sealed.settings.stats == SJ_STATS_JSON };
-    sj__format_start(&summary.text, buffer, sizeof buffer);
-    write_summary(&summary);
-    sj__report_write(summary.text.start, summary.text.length);
 }

@@ -65,6 +65,7 @@ static void run_locked(void)
         if (oldest_ms != SJ_NEVER_MS)
             sj__release_lower_due(oldest_ms + age_ms);
     }
+    sj__release_lower_due(sj_load_relaxed_u64(&sj__release_alarm_ms));
     if (sj_control_block_is_pending() || sj__adopt_has_news()) /* the bell was ours to unset, but not to answer */
         sj__release_lower_due(SJ_DUE_BY_LIMITS);
 }

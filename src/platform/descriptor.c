@@ -69,16 +69,21 @@ int sj__descriptor_write(int fd, const char *text, size_t bytes)
     return error;
 }
 
-enum { OWNER_ONLY = 0600 };
+enum { OWNER_ONLY = 0600, ALL_READ = 0644 };
 
 /* Negative errno on failure. */
-static int open_as(const char *path, int flags)
+static int open_with(const char *path, int flags, int mode)
 {
     const int saved_errno = errno;
-    const long fd = syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOCTTY, OWNER_ONLY);
+    const long fd = syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NOCTTY, mode);
     const int answer = fd < 0 ? -errno : (int)fd;
     errno = saved_errno;
     return answer;
+}
+
+static int open_as(const char *path, int flags)
+{
+    return open_with(path, flags, OWNER_ONLY);
 }
 
 int sj__descriptor_open(const char *path)
@@ -89,6 +94,26 @@ int sj__descriptor_open(const char *path)
 int sj__descriptor_create(const char *path)
 {
     return open_as(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW);
+}
+
+int sj__descriptor_create_for_all(const char *path)
+{
+    return open_with(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, ALL_READ);
+}
+
+int sj__descriptor_rename(const char *from, const char *to)
+{
+    const int saved_errno = errno;
+    const int answer = syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0) == 0 ? 0 : -errno;
+    errno = saved_errno;
+    return answer;
+}
+
+void sj__descriptor_unlink(const char *path)
+{
+    const int saved_errno = errno;
+    syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+    errno = saved_errno;
 }
 
 int sj__descriptor_open_append(const char *path)

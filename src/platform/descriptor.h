@@ -33,6 +33,15 @@ int sj__descriptor_open(const char *path);
  * name, be it a link, or another negative errno. */
 int sj__descriptor_create(const char *path);
 
+/* The same, but everybody may read it, as far as umask allows. */
+int sj__descriptor_create_for_all(const char *path);
+
+/* Has the file `from` take the place of `to`, of which nothing is followed. 0 or a negative errno. */
+int sj__descriptor_rename(const char *from, const char *to);
+
+/* Takes a name away. */
+void sj__descriptor_unlink(const char *path);
+
 /* Opens a file that exists for appending, close-on-exec; negative on failure. */
 int sj__descriptor_open_append(const char *path);
 

@@ -18,7 +18,12 @@
 
 const struct sj_option sj__options_table[] = {
 #define SJ_OPTION(name, kind, member, values, strengths, summary, threat, cost, detail) \
-    { #name, values, strengths, (uint16_t)offsetof(struct sj_settings, member), SJ_OPTION_##kind },
+    { #name,                                                                            \
+      values,                                                                           \
+      strengths,                                                                        \
+      (uint16_t)offsetof(struct sj_settings, member),                                   \
+      (uint16_t)sizeof(((struct sj_settings *)0)->member),                              \
+      SJ_OPTION_##kind },
 #include "policy/options.def"
 #undef SJ_OPTION
 };
@@ -100,6 +105,12 @@ bool sj__slice_read_bool(struct sj_slice value, uint8_t *result)
 static bool is_switch(const struct sj_option *option)
 {
     return sj__slice_is(choice_word(option->values, 0), "off") && sj__slice_is(choice_word(option->values, 1), "on");
+}
+
+bool sj__option_is_word(const struct sj_option *option, struct sj_slice value)
+{
+    uint8_t is_on;
+    return is_switch(option) && sj__slice_read_bool(value, &is_on);
 }
 
 static bool read_choice(const struct sj_option *option, struct sj_slice value, uint8_t *result)
@@ -188,12 +199,12 @@ static size_t form_prefix(struct sj_slice form)
 }
 
 /* False if it is too long, or has what would break a line. */
-static bool keep_target(struct sj_slice value, char *member)
+static bool keep_target(struct sj_slice value, char *member, size_t member_bytes)
 {
     for (size_t i = 0; i < value.length; i++)
         if ((unsigned char)value.start[i] < ' ')
             return false;
-    if (value.length >= SJ_TARGET_BYTES)
+    if (value.length >= member_bytes)
         return false;
     memcpy(member, value.start, value.length);
     member[value.length] = '\0';
@@ -211,20 +222,23 @@ static bool is_descriptor(struct sj_slice value)
 
 static bool read_target(const struct sj_option *option, struct sj_slice value, char *member)
 {
+    uint8_t is_on;
+    if (is_switch(option) && sj__slice_read_bool(value, &is_on))
+        value = choice_word(option->values, is_on);
     for (unsigned index = 0;; index++) {
         const struct sj_slice form = choice_word(option->values, index);
         const size_t prefix = form_prefix(form);
         if (form.length == 0)
             return false;
         if (prefix == 0 && same_slice(form, value))
-            return keep_target(index == 0 ? (struct sj_slice){ form.start, 0 } : value, member);
+            return keep_target(index == 0 ? (struct sj_slice){ form.start, 0 } : value, member, option->bytes);
         if (prefix == 0 || value.length < prefix ||
             !same_slice((struct sj_slice){ form.start, prefix }, (struct sj_slice){ value.start, prefix }))
             continue;
         const struct sj_slice filled = { value.start + prefix, value.length - prefix };
         if (filled.length == 0 || (form.start[prefix] == 'N' && !is_descriptor(filled)))
             return false;
-        return keep_target(value, member);
+        return keep_target(value, member, option->bytes);
     }
 }
 
@@ -253,6 +267,7 @@ void sj__options_start(struct sj_settings *settings, unsigned level)
                                       .foreign = SJ_FOREIGN_REPORT,
                                       .live = 1,
                                       .sample_rate = SJ_SAMPLE_RATE_DEFAULT,
+                                      .stats_ms = SJ_STATS_MS_DEFAULT,
                                       .hold = SJ_HOLD_DEFAULT,
                                       .profile_rate = SJ_PROFILE_RATE_DEFAULT };
 }

@@ -36,6 +36,7 @@ struct sj_option {
                               kinds a description */
     const char *strengths; /* a digit a value, larger protects more; "" if it is no protection */
     uint16_t offset;       /* of the member in struct sj_settings */
+    uint16_t bytes;        /* of the member */
     uint8_t kind;          /* enum sj_option_kind */
 };
 

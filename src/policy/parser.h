@@ -30,4 +30,7 @@ bool sj__option_apply(struct sj_settings *settings, const struct sj_option *opti
 uint8_t sj__option_read(const struct sj_settings *settings, const struct sj_option *option);
 void sj__option_write(struct sj_settings *settings, const struct sj_option *option, uint8_t value);
 
+/* True if the value is one of the words for off and on, and the option has these. */
+bool sj__option_is_word(const struct sj_option *option, struct sj_slice value);
+
 #endif

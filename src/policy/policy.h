@@ -35,8 +35,6 @@ enum sj_foreign { SJ_FOREIGN_REPORT, SJ_FOREIGN_IGNORE };
 
 enum sj_onerror { SJ_ONERROR_ABORT, SJ_ONERROR_REPORT };
 
-enum sj_stats_form { SJ_STATS_OFF, SJ_STATS_TEXT, SJ_STATS_JSON };
-
 enum sj_thp { SJ_THP_NEVER, SJ_THP_SYSTEM };
 
 /* The mitigations. */
@@ -71,14 +69,14 @@ struct sj_hold {
     uint64_t limit_bytes;           /* of blocks, slabs, free memory held and records, all together; 0: none */
 };
 
-enum { SJ_TARGET_BYTES = 256 }; /* of the value of an option that names a file, with its NUL */
+/* Of the value of an option that names a file, with its NUL. */
+enum { SJ_TARGET_BYTES = 256, SJ_STATS_BYTES = 112 };
 
 /* The policy and how the process behaves around it. */
 struct sj_settings {
     struct sj_policy policy;
     uint8_t level;        /* 0..SJ_LEVEL_MAX: the level the policy started from */
     uint8_t verbose;      /* bool: print one banner line at start */
-    uint8_t stats;        /* enum sj_stats_form: print a summary on fd 2 at exit */
     uint8_t foreign;      /* enum sj_foreign: what to do with a pointer that is not ours */
     uint8_t onerror;      /* enum sj_onerror: what follows a misuse that can be refused */
     uint8_t thp;          /* enum sj_thp: transparent huge pages for the program's memory */
@@ -87,11 +85,13 @@ struct sj_settings {
     uint8_t tick;         /* bool: a thread of our own looks after the ages of free memory */
     uint8_t profile;      /* bool: samples by bytes are taken, see profile.h */
     uint32_t sample_rate; /* samples a second at most; 0: any number */
+    uint32_t stats_ms;    /* statistics in a file are written anew after so long; 0: at exit only */
     struct sj_hold hold;
     uint64_t profile_rate;              /* a byte in so many is sampled */
     uint64_t seed;                      /* used if policy.fixed_seed */
     char report[SJ_TARGET_BYTES];       /* where reports go besides fd 2: "json:..."; "": nowhere */
     char profile_dump[SJ_TARGET_BYTES]; /* where the profile goes at exit: "file:..."; "": nowhere */
+    char stats[SJ_STATS_BYTES]; /* where statistics go at exit and in between: as the option has it; "": nowhere */
 };
 
 enum { SJ_LEVEL_MAX = 4, SJ_LEVEL_DEFAULT = 2 };
@@ -131,7 +131,7 @@ enum { SJ_LEVEL_MAX = 4, SJ_LEVEL_DEFAULT = 2 };
 /* scrub=auto scrubs slots up to this size at free, while their lines are hot. Measured; see doc/adr. */
 #define SJ_SCRUB_FREE_BYTES_DEFAULT 256
 
-enum { SJ_SAMPLE_RATE_DEFAULT = 1000, SJ_PROFILE_RATE_DEFAULT = 512 << 10 };
+enum { SJ_SAMPLE_RATE_DEFAULT = 1000, SJ_PROFILE_RATE_DEFAULT = 512 << 10, SJ_STATS_MS_DEFAULT = 10000 };
 
 /* Measured; see doc/adr/0050 and doc/release.md. */
 #define SJ_HOLD_DEFAULT                                                                                              \

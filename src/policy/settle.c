@@ -96,7 +96,12 @@ static bool keeps_colons(const char *start, const char *end)
         equals++;
     const struct sj_slice key = sj__slice_trim(start, equals);
     const struct sj_option *option = sj__options_find(key.start, key.length);
-    return option != NULL && option->kind == SJ_OPTION_TARGET;
+    const char *const value = equals < end ? equals + 1 : end;
+    const char *colon = value;
+    while (colon < end && *colon != ':' && *colon != ',' && *colon != '\n')
+        colon++;
+    return option != NULL && option->kind == SJ_OPTION_TARGET &&
+           !sj__option_is_word(option, sj__slice_trim(value, colon));
 }
 
 static void apply_items(struct reading *reading, struct sj_slice items, enum pass pass)
@@ -319,6 +324,8 @@ void sj__options_settle(struct sj_settings *settings, const struct sj_option_tex
     judge_seed(settings, texts->secure || floor != NO_FLOOR, warn);
     judge_target(settings->report, texts->secure, "report not used: refused in set-user-id programs", warn);
     judge_target(settings->profile_dump, texts->secure, "profile_dump not used: refused in set-user-id programs", warn);
+    if (strchr(settings->stats, ':') != NULL)
+        judge_target(settings->stats, texts->secure, "stats not used: a file is refused in set-user-id programs", warn);
     judge_profile(settings);
     if (!texts->secure)
         judge_disable(settings, texts->disable, floor != NO_FLOOR, warn);

@@ -18,6 +18,7 @@ struct sj_release_limits sj__release_limits = { .release_ms = { SJ_NEVER_MS },
                                                 .limit_bytes = { UINT64_MAX },
                                                 .pressure_bytes = { UINT64_MAX } };
 struct sj_atomic_u64 sj__release_due_ms = { SJ_NEVER_MS };
+struct sj_atomic_u64 sj__release_alarm_ms = { SJ_NEVER_MS };
 static uint64_t allowance_bytes = UINT64_MAX;
 
 void sj__release_set_allowance(uint64_t bytes)

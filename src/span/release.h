@@ -39,6 +39,10 @@ extern struct sj_release_limits sj__release_limits;
 /* When the next pass is due; SJ_NEVER_MS while nothing is held. */
 extern struct sj_atomic_u64 sj__release_due_ms;
 
+/* When somebody else than the clock wants a slow path to come by; SJ_NEVER_MS: nobody does. Whoever sets it lowers the due time
+ * to it; passes do from then on. */
+extern struct sj_atomic_u64 sj__release_alarm_ms;
+
 /* Puts limits in force. What is held already is looked at on the next slow path: kept blocks and free runs, each of them as a
  * whole, if more of it is held than is allowed now. cache_max_entry_bytes is for what is freed from now on. */
 void sj__release_set(const struct sj_hold *hold);

@@ -225,7 +225,7 @@ static void refused_for_good(void)
 
 static void front_live__sealed_page_is_open_for_the_write_only(void)
 {
-    if (sj__page_bytes() > SJ_SEALED_BYTES)
+    if (sj__page_bytes() > SJ_SEALED_PAGE_BYTES)
         SKIP("it is not sealed where pages are larger");
     in_child(open_no_longer_than_needed);
     in_child(refused_once);

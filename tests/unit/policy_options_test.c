@@ -68,7 +68,7 @@ static void options_settle__gives_default_level_when_no_texts(void)
             "thp=never,release_ms=1000,release_max_bytes=67108864,hold_max_bytes=134217728,"
             "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,live=on,tick=off,"
             "report=text,profile=off,profile_rate=524288,profile_dump=off,"
-            "verbose=off,stats=off") == 0);
+            "verbose=off,stats=off,stats_ms=10000") == 0);
 }
 
 static void options_settle__equals_level_when_level_is_set(void)
@@ -116,7 +116,7 @@ static void options_apply__accepts_all_words_when_switch(void)
         CHECK_EQ(settings.policy.random, i & 1);
         CHECK_EQ(settings.policy.sized, i & 1);
         CHECK_EQ(settings.verbose, i & 1);
-        CHECK_EQ(settings.stats, i & 1);
+        CHECK(strcmp(settings.stats, (i & 1) != 0 ? "on" : "") == 0);
     }
 }
 
@@ -197,13 +197,13 @@ static void options_settle__reads_sections_when_program_matches(void)
     texts.program = "redis";
     settings = settle(&texts);
     CHECK(same_policy(&settings, 1));
-    CHECK_EQ(settings.stats, 0);
+    CHECK(settings.stats[0] == '\0');
     texts.program = "redis-server";
     settings = settle(&texts);
     CHECK_EQ(settings.policy.scrub, SJ_SCRUB_FREE);
     CHECK_EQ(settings.policy.random, 0);
     CHECK_EQ(settings.policy.delay, SJ_DELAY_RUN);
-    CHECK_EQ(settings.stats, 1);
+    CHECK(strcmp(settings.stats, "on") == 0);
     texts.program = "nginx";
     settings = settle(&texts);
     CHECK(same_policy(&settings, 0));
@@ -387,13 +387,14 @@ static void options_print__parses_back_when_settings_are_random(void)
         settings.policy.fixed_seed = unit_random(&state) & 1;
         settings.seed = settings.policy.fixed_seed ? unit_random(&state) : 0;
         settings.verbose = unit_random(&state) & 1;
-        settings.stats = unit_random(&state) & 1;
+        strcpy(settings.stats, unit_random(&state) % 2 == 0 ? "" : "openmetrics:/a:c");
         settings.foreign = unit_random(&state) & 1;
         sj__options_start(&again, 0);
         CHECK_EQ(sj__options_apply(&again, print(&settings), SJ_SOURCE_LINKED, collect_warning), 0);
         CHECK(memcmp(&again.policy, &settings.policy, sizeof again.policy) == 0);
-        CHECK(again.level == settings.level && again.verbose == settings.verbose && again.stats == settings.stats &&
-              again.foreign == settings.foreign && again.seed == settings.seed);
+        CHECK(again.level == settings.level && again.verbose == settings.verbose &&
+              strcmp(again.stats, settings.stats) == 0 && again.foreign == settings.foreign &&
+              again.seed == settings.seed);
     }
 }
 
@@ -505,8 +506,43 @@ static void options_print__has_room_when_every_target_is_longest(void)
     sj__options_start(&settings, 4);
     for (size_t i = 0; i < sj__options_count; i++)
         if (sj__options_table[i].kind == SJ_OPTION_TARGET)
-            memset((char *)&settings + sj__options_table[i].offset, 'a', SJ_TARGET_BYTES - 1);
+            memset((char *)&settings + sj__options_table[i].offset, 'a', sj__options_table[i].bytes - 1u);
     CHECK(strlen(print(&settings)) > 2 * (SJ_TARGET_BYTES - 1));
+}
+
+static void options_apply__takes_words_and_files_for_stats(void)
+{
+    static const struct {
+        const char *text, *stats;
+        unsigned unused;
+    } cases[] = { { "stats=json", "json", 0 },
+                  { "stats=file:/a:b", "file:/a:b", 0 },
+                  { "stats=openmetrics:/a,level=1", "openmetrics:/a", 0 },
+                  { "stats=on:level=1", "on", 0 },
+                  { "stats=yes", "on", 0 },
+                  { "stats=0:level=1", "", 0 },
+                  { "stats=openmetrics", "", 1 },
+                  { "stats=json:", "", 1 },
+                  { "stats=csv:/a", "", 1 } };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sj_settings settings;
+        sj__options_start(&settings, 2);
+        bool fits =
+            sj__options_apply(&settings, cases[i].text, SJ_SOURCE_ENVIRONMENT, collect_warning) == cases[i].unused &&
+            strcmp(settings.stats, cases[i].stats) == 0 && settings.level == (strstr(cases[i].text, "level") ? 1 : 2);
+        if (!CHECK(fits))
+            unit_print("# %s\n", cases[i].text);
+    }
+}
+
+static void options_settle__refuses_a_file_for_stats_when_secure(void)
+{
+    struct sj_option_texts texts = { .linked = "stats=file:/a", .secure = true };
+    CHECK(settle(&texts).stats[0] == '\0');
+    CHECK_EQ(warning_count, 1);
+    texts.linked = "stats=on";
+    CHECK(strcmp(settle(&texts).stats, "on") == 0);
+    CHECK_EQ(warning_count, 0);
 }
 
 static void options_settle__refuses_a_target_when_secure(void)
@@ -563,6 +599,8 @@ int main(int argc, char **argv)
     RUN(options_table__is_sound_when_read);
     RUN(options_apply__takes_colons_when_option_is_a_target);
     RUN(options_apply__refuses_a_target_when_it_has_no_such_form);
+    RUN(options_apply__takes_words_and_files_for_stats);
+    RUN(options_settle__refuses_a_file_for_stats_when_secure);
     RUN(options_settle__refuses_a_target_when_secure);
     RUN(options_print__has_room_when_every_target_is_longest);
     RUN(options_settle__counts_slots_when_a_profile_is_wanted);
