@@ -68,6 +68,10 @@ void sj__options_start(struct sj_settings *settings, unsigned level);
  * becomes as strong; others, and how the process reports, stay. */
 void sj__options_raise(struct sj_settings *settings, unsigned level);
 
+/* Applies the text of an arena on top of the program's settings: options of the ladder, limit_bytes and exhausted. Nothing goes
+ * under the floor. Returns the number of items that were not used. */
+unsigned sj__options_arena(struct sj_settings *settings, const char *text);
+
 /* Applies one text `key=value,key=value` (':' separates too, but not behind the key of a TARGET, whose value may have
  * colons; empty items are skipped) on top of `settings`. Returns the
  * number of items that were not used. `floor` is an unknown key here: it belongs in the file. */

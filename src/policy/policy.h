@@ -35,6 +35,9 @@ enum sj_foreign { SJ_FOREIGN_REPORT, SJ_FOREIGN_IGNORE };
 
 enum sj_onerror { SJ_ONERROR_ABORT, SJ_ONERROR_REPORT };
 
+/* What an arena does that can't give a block. */
+enum sj_exhausted { SJ_EXHAUSTED_NULL, SJ_EXHAUSTED_REPORT };
+
 enum sj_thp { SJ_THP_NEVER, SJ_THP_SYSTEM };
 
 /* The mitigations. */
@@ -84,6 +87,8 @@ struct sj_settings {
     uint8_t live;         /* bool: other processes may ask for something, and the level may be raised */
     uint8_t tick;         /* bool: a thread of our own looks after the ages of free memory */
     uint8_t profile;      /* bool: samples by bytes are taken, see profile.h */
+    uint8_t floor;        /* of /etc/scrubjay.conf: nothing goes under this level */
+    uint8_t exhausted;    /* enum sj_exhausted: of arenas */
     uint32_t sample_rate; /* samples a second at most; 0: any number */
     uint32_t stats_ms;    /* statistics in a file are written anew after so long; 0: at exit only */
     struct sj_hold hold;

@@ -307,6 +307,38 @@ static void complete(struct sj_policy *policy)
         policy->scrub = SJ_SCRUB_FREE;
 }
 
+static void say_nothing(const char *what, const char *detail)
+{
+    (void)what;
+    (void)detail;
+}
+
+/* Are two settings alike in all but what an arena can have? */
+static bool are_alike_outside_arenas(const struct sj_settings *program, const struct sj_settings *arena)
+{
+    char texts[2][SJ_OPTIONS_TEXT_BYTES];
+    struct sj_settings rest = *arena;
+    rest.policy = program->policy;
+    rest.level = program->level;
+    rest.hold.limit_bytes = program->hold.limit_bytes;
+    rest.exhausted = program->exhausted;
+    sj__options_print(program, texts[0], sizeof texts[0]);
+    sj__options_print(&rest, texts[1], sizeof texts[1]);
+    return strcmp(texts[0], texts[1]) == 0 && arena->policy.fixed_seed == program->policy.fixed_seed;
+}
+
+unsigned sj__options_arena(struct sj_settings *settings, const char *text)
+{
+    const struct sj_settings program = *settings;
+    settings->hold.limit_bytes = 0; /* the program's is another limit */
+    unsigned unused = sj__options_apply(settings, text, SJ_SOURCE_COMMAND, say_nothing);
+    unused += !are_alike_outside_arenas(&program, settings);
+    if (program.floor > 0)
+        raise_to_floor(settings, program.floor, say_nothing);
+    complete(&settings->policy);
+    return unused;
+}
+
 void sj__options_settle(struct sj_settings *settings, const struct sj_option_texts *texts, SJ_OPTIONS_WARN(warn))
 {
     int floor = NO_FLOOR;
@@ -315,6 +347,7 @@ void sj__options_settle(struct sj_settings *settings, const struct sj_option_tex
         sj__options_apply(settings, texts->linked, SJ_SOURCE_LINKED, warn);
     if (texts->file != NULL)
         floor = apply_file(settings, texts->file, texts->program, warn);
+    settings->floor = (uint8_t)(floor != NO_FLOOR ? floor : 0);
     if (texts->environment != NULL && !texts->secure)
         sj__options_apply(settings, texts->environment, SJ_SOURCE_ENVIRONMENT, warn);
     if (floor != NO_FLOOR)

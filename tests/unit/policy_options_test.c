@@ -58,17 +58,17 @@ static void options_settle__gives_default_level_when_no_texts(void)
     CHECK_EQ(settings.disable, 0);
     CHECK_EQ(warning_count, 0);
     CHECK(
-        strcmp(
-            print(&settings),
-            "level=2,random=on,delay=run,quarantine=16k,scrub=auto,verify=off,canary=off,guard=large,align_end=off,"
-            "trap=off,"
-            "isolate=on,copy=write,sized=on,types=off,"
-            "sample=20000,sample_rate=1000,walk=0,"
-            "foreign=report,onerror=abort,"
-            "thp=never,release_ms=1000,release_max_bytes=67108864,hold_max_bytes=134217728,"
-            "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,live=on,tick=off,"
-            "report=text,profile=off,profile_rate=524288,profile_dump=off,"
-            "verbose=off,stats=off,stats_ms=10000") == 0);
+        strcmp(print(&settings),
+               "level=2,random=on,delay=run,quarantine=16k,scrub=auto,verify=off,canary=off,guard=large,align_end=off,"
+               "trap=off,"
+               "isolate=on,copy=write,sized=on,types=off,"
+               "sample=20000,sample_rate=1000,walk=0,"
+               "foreign=report,onerror=abort,"
+               "thp=never,release_ms=1000,release_max_bytes=67108864,hold_max_bytes=134217728,"
+               "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,"
+               "exhausted=null,live=on,tick=off,"
+               "report=text,profile=off,profile_rate=524288,profile_dump=off,"
+               "verbose=off,stats=off,stats_ms=10000") == 0);
 }
 
 static void options_settle__equals_level_when_level_is_set(void)
@@ -245,6 +245,39 @@ static void options_settle__raises_when_under_floor(void)
     texts.file = "floor=7\nfloor=\n";
     settle(&texts);
     CHECK_EQ(warning_count, 2);
+}
+
+static void options_arena__applies_what_an_arena_can_have(void)
+{
+    struct sj_option_texts texts = { .environment = "level=3,limit_bytes=1g,stats=on" };
+    struct sj_settings program, arena;
+    sj__options_settle(&program, &texts, collect_warning);
+    arena = program;
+    CHECK_EQ(sj__options_arena(&arena, "scrub=reuse,verify=off,limit_bytes=1m,exhausted=report"), 0);
+    CHECK(arena.policy.scrub == SJ_SCRUB_REUSE && arena.policy.verify == 0 && arena.policy.canary == SJ_CANARY_SLOT);
+    CHECK(arena.hold.limit_bytes == 1 << 20 && arena.exhausted == SJ_EXHAUSTED_REPORT);
+    arena = program;
+    CHECK_EQ(sj__options_arena(&arena, NULL), 0);
+    CHECK(memcmp(&arena.policy, &program.policy, sizeof arena.policy) == 0 && arena.hold.limit_bytes == 0);
+    arena = program;
+    CHECK_EQ(sj__options_arena(&arena, "scrub=off"), 0); /* verify needs it */
+    CHECK(arena.policy.scrub == SJ_SCRUB_FREE);
+    static const char *const bad[] = { "stats=off", "seed=4", "tick=on", "nothing=1", "level=9" };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        arena = program;
+        CHECK(sj__options_arena(&arena, bad[i]) > 0);
+    }
+}
+
+static void options_arena__never_ends_under_the_floor(void)
+{
+    struct sj_option_texts texts = { .file = "floor=3\n" };
+    struct sj_settings settings;
+    sj__options_settle(&settings, &texts, collect_warning);
+    CHECK_EQ(sj__options_arena(&settings, "level=0,canary=off"), 0);
+    const struct sj_policy *least = &sj__policy_levels[3];
+    CHECK(settings.policy.scrub == least->scrub && settings.policy.canary == least->canary &&
+          settings.policy.verify == least->verify && settings.policy.delay == least->delay);
 }
 
 static void options_settle__raises_samples_when_there_are_fewer_than_the_floors(void)
@@ -585,6 +618,8 @@ int main(int argc, char **argv)
     RUN(options_settle__reads_sections_when_program_matches);
     RUN(options_settle__warns_when_section_is_not_closed);
     RUN(options_settle__raises_when_under_floor);
+    RUN(options_arena__applies_what_an_arena_can_have);
+    RUN(options_arena__never_ends_under_the_floor);
     RUN(options_settle__raises_samples_when_there_are_fewer_than_the_floors);
     RUN(options_settle__walks_as_often_as_the_floor_does);
     RUN(options_settle__rests_slots_when_samples_are_asked_for);
