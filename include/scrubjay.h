@@ -104,6 +104,74 @@ int sj_purge(int all);
  * checked. The child of a fork may call it. Takes locks: not for signal handlers. */
 int sj_check(size_t budget);
 
+/* Arenas: heaps of the program's own, with a name, a policy and a limit, whose blocks can all be freed at once.
+ *
+ * `name` is not empty; 47 bytes of it are kept, with _ for what is neither letter nor digit nor one of . : / + -
+ * Names need not differ. `options`, which may be NULL, is a text as SCRUBJAY_OPTIONS has it, applied on top of the options in force:
+ * those of the ladder ("level=3", "scrub=off"); limit_bytes, the most that the arena's blocks may have together, in bytes that can be
+ * used (a size class's, or whole pages; without it there is no limit); and exhausted, what follows a call that can't give a block: null
+ * (NULL and ENOMEM) or report (SJ-020, which has what each label holds and ends the process). A floor of /etc/scrubjay.conf
+ * holds here too. A raise of the program's level changes no arena that there is. Options that hold for a whole process (copy, walk) do
+ * nothing here, and an arena's blocks are not sampled.
+ * Returns NULL with errno EINVAL (no name, or an option that is unknown, has no such value, or is not for arenas), ENOMEM, or
+ * ENOTSUP where SCRUBJAY_DISABLE passes all calls on to another allocator.
+ *
+ * The functions of arenas and labels may be called from any thread, at once, and in the child of a fork, which has the arenas as they
+ * were. In a signal handler that has interrupted the allocator they end the process (SJ-009). An arena that was destroyed, or is
+ * none, is reported (SJ-019). An arena takes one lock for each allocation; frees take none. */
+struct sj_arena;
+struct sj_arena *sj_arena_create(const char *name, const char *options);
+
+/* As sj_malloc and its kin. `label` says what the block is for, in the arena's books and in reports; NULL: the label that
+ * the thread has in force, if any. Only its text counts, which is kept as a name is; it may be gone afterwards. A program may have
+ * 65,535 labels, an arena's counted anew; what is beyond counts as without label. sj_arena_realloc looks at the label
+ * only if the block is NULL: others keep theirs. */
+void *sj_arena_malloc(struct sj_arena *arena, const char *label, size_t size);
+void *sj_arena_calloc(struct sj_arena *arena, const char *label, size_t count, size_t size);
+void *sj_arena_aligned_alloc(struct sj_arena *arena, const char *label, size_t alignment, size_t size);
+void *sj_arena_realloc(struct sj_arena *arena, const char *label, void *block, size_t size);
+
+/* Frees a block of this arena; of another, or of none, is reported (SJ-018). free and realloc take blocks of any arena too, which stay in
+ * theirs. */
+void sj_arena_free(struct sj_arena *arena, void *block);
+
+/* Frees all blocks of the arena, which stays; or all blocks and the arena, whose handle means nothing from then on. What a free would
+ * report is reported (SJ-016). No other thread may use the arena or its blocks meanwhile. A pointer from before is one to a freed block
+ * (SJ-004, SJ-005), until its memory has another owner. sj_arena_destroy(NULL) does nothing. errno is kept. */
+void sj_arena_reset(struct sj_arena *arena);
+void sj_arena_destroy(struct sj_arena *arena);
+
+/* From here to the matching sj_label_pop what the calling thread gets from malloc and its kin is counted under `label`, also when it is
+ * freed later and elsewhere. Labels nest; the innermost counts, but of more than 32 the 32nd. Returns 0, or -1 with errno ENOMEM or ENOTSUP,
+ * and then there is nothing to pop. Such blocks cost more than others (a lock that few share, and counting), are not sampled, and
+ * a thread that ends has no label. sj_label_pop without a label does nothing. Not for signal handlers. */
+int sj_label_push(const char *label);
+void sj_label_pop(void);
+
+/* What the blocks of one arena and one label come to. Exact when no other thread is inside the allocator. */
+#define SJ_ACCOUNT_NAME_BYTES 48
+struct sj_account_stats {
+    char arena[SJ_ACCOUNT_NAME_BYTES]; /* "": in no arena */
+    char label[SJ_ACCOUNT_NAME_BYTES]; /* "": without label */
+    uint64_t live_bytes;               /* that can be used: a size class's, or whole pages */
+    uint64_t live_blocks;
+    uint64_t peak_bytes;      /* the most of live_bytes there ever was */
+    uint64_t allocated_bytes; /* all that ever were, blocks that realloc has enlarged counted for what they grew by */
+    uint64_t allocated_blocks;
+    uint64_t limit_bytes; /* sj_arena_read: the arena's; 0: none */
+};
+
+/* All of an arena's labels together. Returns 0. */
+int sj_arena_read(const struct sj_arena *arena, struct sj_account_stats *stats);
+
+/* One arena and label after another, from index 0 up, in the order in which they were first used. Those of an arena that was destroyed come
+ * with zeroes. Returns 0, or -1 with errno ENOENT at the end. Takes no lock; may be used in signal handlers. */
+int sj_account_read(size_t index, struct sj_account_stats *stats);
+
+/* The arena and label of the live block that `pointer` points to or into. Returns 1; or 0, with *stats all zero, if it has neither, or there
+ * is no such block. */
+int sj_account_of(const void *pointer, struct sj_account_stats *stats);
+
 /* Reads and sets an option by its name, see scrubjay-options(7). If `old` is not NULL the value in force is written there,
  * NUL-terminated and cut after `old_size` bytes. If `value` is not NULL it comes into force. Returns 0, or -1 with errno
  * ENOENT (no such option), EPERM (it is fixed when the program starts; a level can be raised only, and not with live=off),
@@ -166,8 +234,9 @@ struct sj_stats {
     uint64_t cache_gap_bytes[24];
     uint64_t run_gap_bytes[24]; /* gaps as far as they were held: a run that was given back is of unknown age */
 
-    uint64_t forgone_bytes; /* ledger: freed under scrub=off and reused before a raise of the level brought scrub */
-    uint64_t slab_guards;   /* guards that stand behind slabs */
+    uint64_t
+        forgone_bytes; /* ledger: freed under scrub=off: reused before a raise of the level brought scrub, or in an arena */
+    uint64_t slab_guards;         /* guards that stand behind slabs */
     uint64_t places_not_isolated; /* isolate=on: slabs that got common memory, and places that classes had to give up */
     uint64_t sampled;             /* allocations that were sampled; see the option sample */
     uint64_t samples_skipped;     /* samples not taken: sample_rate, all pages taken, larger than a page, no memory */

@@ -214,8 +214,9 @@ SJ_ALWAYS_INLINE void sj_fast_free_sized(const struct sj_policy *policy, void *b
         sj_fast_slow_free_sized(block, size_bytes, family);
 }
 
-/* The slab of a live slot, whoever owns it, and the slot's number; NULL for anything else, which is then judged on the slow path. */
-SJ_ALWAYS_INLINE struct sj_slab *sj_fast_live_slab(const void *block, size_t *slot)
+/* The slab of a live slot, whoever owns it, and the slot's number; NULL for anything else, which is then judged on the slow path: also
+ * for an arena's with canaries where the policy has none. */
+SJ_ALWAYS_INLINE struct sj_slab *sj_fast_live_slab(const struct sj_policy *policy, const void *block, size_t *slot)
 {
     if (!sj_window_contains(block))
         return NULL;
@@ -226,7 +227,8 @@ SJ_ALWAYS_INLINE struct sj_slab *sj_fast_live_slab(const void *block, size_t *sl
     bool exact = sj_slot_exact(slab->reciprocal, offset, slot);
     uint64_t bit = (uint64_t)1 << (*slot % SJ_WORD_BITS);
     size_t word_index = *slot / SJ_WORD_BITS;
-    if (!exact || *slot >= slab->slots || !sj_word_has(&slab->planes[word_index].live, bit) ||
+    size_t slots = policy->canary != SJ_CANARY_OFF ? slab->slots : slab->plain_slots;
+    if (!exact || *slot >= slots || !sj_word_has(&slab->planes[word_index].live, bit) ||
         sj_word_has(&slab->remote->bits[word_index].value, bit))
         return NULL;
     return slab;
@@ -244,7 +246,7 @@ SJ_ALWAYS_INLINE void *sj_fast_realloc(const struct sj_policy *policy, void *blo
     if (block == NULL)
         return sj_fast_malloc(policy, size_bytes, false, SJ_FAMILY_MALLOC);
     size_t slot;
-    struct sj_slab *slab = sj_fast_live_slab(block, &slot);
+    struct sj_slab *slab = sj_fast_live_slab(policy, block, &slot);
     if (sj_unlikely(slab == NULL || size_bytes == 0))
         return sj__slow_realloc(block, size_bytes);
     if (policy->types && sj_unlikely(!sj_family_take(slab, slot, SJ_FAMILY_MALLOC)))
@@ -260,7 +262,7 @@ SJ_ALWAYS_INLINE void *sj_fast_realloc(const struct sj_policy *policy, void *blo
 SJ_ALWAYS_INLINE size_t sj_fast_usable_size(const struct sj_policy *policy, void *block)
 {
     size_t slot;
-    struct sj_slab *slab = sj_fast_live_slab(block, &slot);
+    struct sj_slab *slab = sj_fast_live_slab(policy, block, &slot);
     return sj_likely(slab != NULL) ? sj_fast_usable(policy, slab, slot) : sj__slow_usable_size(block);
 }
 

@@ -7,7 +7,9 @@
 #include "front/live.h"
 #include "front/slow.h"
 #include "front/tick.h"
+#include "heap/account.h"
 #include "heap/adopt.h"
+#include "heap/named.h"
 #include "heap/pass.h"
 #include "heap/profile.h"
 #include "meta/arena.h"
@@ -32,7 +34,9 @@ static void prepare(void)
     sj__thread_block_signals(&signals_before);
     sj__live_lock_for_fork();
     sj__pass_lock_for_fork();
+    sj__named_lock_for_fork();
     sj__adopt_lock_for_fork();
+    sj__account_lock_for_fork();
     sj__site_lock_for_fork();
     sj__large_lock_for_fork();
     sj__sampled_lock_for_fork();
@@ -53,7 +57,9 @@ static void release(bool in_child)
     sj__sampled_unlock_after_fork(in_child);
     sj__large_unlock_after_fork(in_child);
     sj__site_unlock_after_fork(in_child);
+    sj__account_unlock_after_fork(in_child);
     sj__adopt_unlock_after_fork(in_child);
+    sj__named_unlock_after_fork(in_child);
     sj__pass_unlock_after_fork(in_child);
     sj__live_unlock_after_fork(in_child);
     sj__thread_let_signals_in(&signals_before);

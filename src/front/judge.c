@@ -6,6 +6,7 @@
 
 #include "front/entry.h"
 #include "front/operators.h"
+#include "heap/account.h"
 #include "heap/heap.h"
 #include "report/report.h"
 #include "span/tail.h"
@@ -28,6 +29,8 @@ static void judge_slot(struct sj_judgement *judgement, const char *pointer)
     uint64_t remote = sj_load_acquire_u64(&slab->remote->bits[slot_index / SJ_WORD_BITS]); /* pairs with the claim */
     bool freed = ((sj_word_read(&word->freed) | sj_word_read(&word->dirty) | remote) & bit) != 0;
     bool live = (sj_word_read_acquire(&word->live) & bit) != 0 && (remote & bit) == 0;
+    if (live && sj_slab_is_counted(slab))
+        judgement->account = __atomic_load_n(&slab->accounts[slot_index], __ATOMIC_RELAXED);
     if (pointer != judgement->block)
         judgement->verdict = live || freed ? SJ_IS_INTERIOR : SJ_IS_UNTOUCHED;
     else if (live)
@@ -55,6 +58,7 @@ static void judge_large(struct sj_judgement *judgement, const char *pointer)
         judgement->verdict = was_freed(pointer) ? SJ_IS_FREED : SJ_IS_UNTOUCHED;
         return;
     }
+    judgement->account = sj_load_relaxed_u32(&large->account);
     judgement->block = large->start;
     judgement->usable_bytes = sj__large_usable(large);
     judgement->verdict = pointer == large->start ? SJ_IS_LIVE : SJ_IS_INTERIOR;
@@ -103,10 +107,13 @@ static size_t distance(const char *block, const char *pointer)
 
 struct sj_report_facts sj__judge_facts(const struct sj_judgement *judgement, const void *pointer, struct sj_asker asker)
 {
+    const struct sj_account *account = judgement->account != 0 ? sj__account_at(judgement->account) : NULL;
     bool is_live = judgement->sampled != NULL && sj_load_relaxed_u32(&judgement->sampled->state) == SJ_SAMPLED_LIVE;
     return (struct sj_report_facts){
         .pointer = pointer,
         .block = judgement->block,
+        .arena = account != NULL ? account->book->name : NULL,
+        .label = account != NULL && account->label[0] != '\0' ? account->label : NULL,
         .function = asker.function,
         .caller = asker.caller,
         .size_bytes = judgement->usable_bytes,

@@ -32,6 +32,7 @@ struct sj_judgement {
     struct sj_large *large;     /* NULL if it is no live large block's */
     struct sj_sampled *sampled; /* NULL if it is no sampled block's */
     unsigned slot_index;
+    uint32_t account;    /* of a live block, see heap/account.h; 0: none */
     const char *block;   /* start of the slot or block, if known */
     size_t usable_bytes; /* its size, if known */
 };

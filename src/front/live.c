@@ -116,7 +116,7 @@ static void finish_if_all_settled(void)
 static bool settle(void)
 {
     sigset_t signals;
-    struct sj_heap *heap = sj__heap_current;
+    struct sj_heap *heap = sj_heap_own();
     if (sj_load_relaxed_u32(&heap->level) == sj__adopt_level() || heap == &sj__heap_none || heap == &sj__heap_dead)
         return true;
     if (sj__slow_is_inside())

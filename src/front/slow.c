@@ -6,10 +6,13 @@
 
 #include "front/calls.h"
 #include "front/check.h"
+#include "front/counted.h"
 #include "front/live.h"
+#include "heap/adopt.h"
 #include "heap/detain.h"
 #include "heap/hand_out.h"
 #include "heap/heap.h"
+#include "heap/named.h"
 #include "heap/profile.h"
 #include "heap/remote.h"
 #include "report/report.h"
@@ -76,12 +79,12 @@ bool sj__slow_is_inside(void)
 
 enum { GUARDS_BYTES = 2 * SJ_GRANULE_BYTES /* more than a large block takes besides itself and its alignment */ };
 
-/* In this order. */
-enum way_to_room { PURGE, GIVE_PLACES_UP, WAYS_TO_ROOM };
+/* In this order: SJ_WAYS_TO_ROOM of them. */
+enum { PURGE, GIVE_PLACES_UP };
 
 /* Memory is short: all that is free goes back, or whoever wants it may have the addresses too, if addresses can be what is
  * short for a request of `bytes`: kept places hold no pages by then. True if that was anything. */
-static bool make_room(unsigned way, size_t bytes)
+bool sj__slow_make_room(unsigned way, size_t bytes)
 {
     enum sj_inside inside = sj__heap_inside;
     sj__heap_inside = SJ_INSIDE_SPANS;
@@ -90,40 +93,33 @@ static bool make_room(unsigned way, size_t bytes)
     return given;
 }
 
-static void *slow_large(size_t alignment, size_t size_bytes, bool zero, struct sj_asker asker)
+void *sj__slow_large(const struct sj_policy *policy, const struct sj_call *request)
 {
     int saved_errno = errno;
+    size_t size_bytes = request->size_bytes, alignment = request->alignment;
     if (size_bytes > SJ_MAX_REQUEST_BYTES || alignment > SJ_MAX_REQUEST_BYTES) { /* no memory is enough */
         errno = ENOMEM;
         return NULL;
     }
-    enum sj_inside outer = enter_after_due(asker);
+    enum sj_inside outer = enter_after_due(request->asker);
     size_t at_most_bytes = size_bytes + alignment + GUARDS_BYTES;
-    void *block = sj__large_malloc(policy_in_force(), size_bytes, alignment, zero);
-    for (unsigned way = PURGE; block == NULL && outer == SJ_OUTSIDE && way < WAYS_TO_ROOM; way++)
-        if (make_room(way, at_most_bytes))
-            block = sj__large_malloc(policy_in_force(), size_bytes, alignment, zero);
+    void *block = sj__large_malloc(policy, size_bytes, alignment, request->zero);
+    for (unsigned way = PURGE; block == NULL && outer == SJ_OUTSIDE && way < SJ_WAYS_TO_ROOM; way++)
+        if (sj__slow_make_room(way, at_most_bytes))
+            block = sj__large_malloc(policy, size_bytes, alignment, request->zero);
     leave_after_due(outer);
     if (block != NULL && sj__profile_is_large_due(size_bytes))
-        sj__profile_note_malloc(block, size_bytes, size_bytes, asker.caller);
+        sj__profile_note_malloc(block, size_bytes, size_bytes, request->asker.caller);
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
 }
 
-/* What a small allocation asks for. */
-struct request {
-    size_t size_bytes;
-    size_t alignment;
-    bool zero;
-    enum sj_family family;
-    struct sj_asker asker;
-};
-
-static void *slow_shared(const struct request *request)
+static void *slow_shared(const struct sj_call *request)
 {
     int saved_errno = errno;
     enum sj_inside outer = enter_after_due(request->asker);
-    void *block = sj__heap_shared_malloc(request->size_bytes, request->alignment, request->zero);
+    void *block = sj__heap_locked_malloc(sj__adopt_shared_heap(), request->size_bytes, request->alignment,
+                                         request->zero, SJ_NO_ACCOUNT);
     leave_after_due(outer);
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
@@ -144,8 +140,8 @@ static struct sj_heap *ready_heap(unsigned class_index, struct sj_asker asker)
         heap = sj__heap_attach();
     sj__heap_inside = SJ_INSIDE_HEAP;
     bool ready = heap != NULL && refill(heap, class_index);
-    for (unsigned way = PURGE; heap != NULL && !ready && way < WAYS_TO_ROOM; way++)
-        ready = make_room(way, (size_t)sj__size_classes[class_index].granules << SJ_GRANULE_SHIFT) &&
+    for (unsigned way = PURGE; heap != NULL && !ready && way < SJ_WAYS_TO_ROOM; way++)
+        ready = sj__slow_make_room(way, (size_t)sj__size_classes[class_index].granules << SJ_GRANULE_SHIFT) &&
                 refill(heap, class_index);
     sj__slow_leave(outer);
     if (attached && heap != NULL)
@@ -167,7 +163,7 @@ _Noreturn static void report_raced(const struct sj_bin *bin, uint64_t bit, struc
 }
 
 /* The sample is what is served from the shared heap: the free of one leaves the fast path, and is seen. */
-static void *sample_profile(unsigned class_index, const struct request *request)
+static void *sample_profile(unsigned class_index, const struct sj_call *request)
 {
     void *block = slow_shared(request);
     if (block != NULL)
@@ -177,7 +173,7 @@ static void *sample_profile(unsigned class_index, const struct request *request)
 }
 
 /* The thread's next allocation is the sampled one. NULL if the pool has no place for it. */
-static void *sample(struct sj_heap *heap, unsigned class_index, const struct request *request)
+static void *sample(struct sj_heap *heap, unsigned class_index, const struct sj_call *request)
 {
     struct sj_sample_request sampled = {
         .size_bytes = request->size_bytes,
@@ -198,7 +194,7 @@ static void *sample(struct sj_heap *heap, unsigned class_index, const struct req
 /* Hands out a slot of a bin that has one, with the checks of the fast path. A slot that is live already is dropped: a
  * signal handler got it between our reading the bin and writing it back. NULL if nothing is left, or they have canaries and the
  * class was chosen before that. */
-static char *hand_out(struct sj_heap *heap, struct sj_bin *bin, const struct request *request)
+static char *hand_out(struct sj_heap *heap, struct sj_bin *bin, const struct sj_call *request)
 {
     const struct sj_policy *policy = policy_in_force();
     for (;;) {
@@ -231,7 +227,7 @@ void *sj__slow_hand_out(char *start, size_t size_bytes, bool zero)
     return sj__hand_out(policy_in_force(), sj__heap_current, start, size_bytes, zero, __builtin_return_address(0));
 }
 
-static void *serve(struct sj_heap *heap, unsigned class_index, const struct request *request)
+static void *serve(struct sj_heap *heap, unsigned class_index, const struct sj_call *request)
 {
     struct sj_bin *bin = &heap->bins[class_index];
     enum sj_due due = heap->lists[class_index].due;
@@ -241,14 +237,14 @@ static void *serve(struct sj_heap *heap, unsigned class_index, const struct requ
     return due == SJ_DUE_SAMPLE ? sample(heap, class_index, request) : sample_profile(class_index, request);
 }
 
-static unsigned class_for(const struct request *request)
+static unsigned class_for(const struct sj_call *request)
 {
     return sj_heap_class_for(policy_in_force(), request->size_bytes, request->alignment);
 }
 
 /* From the thread's own heap. Its class may be another the next time: a raise may have come between, after which slots are to
  * hold a canary too. */
-static void *slow_own(unsigned class_index, const struct request *request)
+static void *slow_own(unsigned class_index, const struct sj_call *request)
 {
     int saved_errno = errno;
     while (class_index != SJ_CLASS_ZERO) {
@@ -260,19 +256,21 @@ static void *slow_own(unsigned class_index, const struct request *request)
         }
         class_index = class_for(request);
     }
-    return slow_large(request->alignment, request->size_bytes, request->zero, request->asker);
+    return sj__slow_large(policy_in_force(), request);
 }
 
-static void *allocate_any(const struct request *request)
+static void *allocate_any(const struct sj_call *request)
 {
     if (!is_started()) {
         errno = ENOMEM;
         return NULL;
     }
+    if (sj_unlikely(sj__heap_current == &sj__heap_labelled) && !sj__slow_is_inside())
+        return sj__counted_allocate(sj__counted_label, request);
     bool is_nothing = request->size_bytes == 0 && request->alignment <= SJ_SMALL_STEP_BYTES;
     unsigned class_index = class_for(request);
     if (!is_nothing && class_index == SJ_CLASS_ZERO)
-        return slow_large(request->alignment, request->size_bytes, request->zero, request->asker);
+        return sj__slow_large(policy_in_force(), request);
     /* Inside already: this is a signal handler, and the thread's own heap is being worked on. */
     if (is_nothing || sj__heap_current == &sj__heap_dead || sj__slow_is_inside())
         return slow_shared(request);
@@ -289,34 +287,34 @@ static void *mark(void *block, enum sj_family family)
     return block;
 }
 
-static void *allocate(const struct request *request)
+static void *allocate(const struct sj_call *request)
 {
     return mark(allocate_any(request), request->family);
 }
 
 void *sj__slow_malloc(size_t size_bytes)
 {
-    return allocate(&(struct request){ size_bytes, 1, false, SJ_FAMILY_MALLOC, ASKER("malloc") });
+    return allocate(&(struct sj_call){ size_bytes, 1, false, SJ_FAMILY_MALLOC, ASKER("malloc") });
 }
 
 void *sj__slow_calloc(size_t size_bytes)
 {
-    return allocate(&(struct request){ size_bytes, 1, true, SJ_FAMILY_MALLOC, ASKER("calloc") });
+    return allocate(&(struct sj_call){ size_bytes, 1, true, SJ_FAMILY_MALLOC, ASKER("calloc") });
 }
 
 void *sj__slow_aligned(size_t alignment, size_t size_bytes)
 {
-    return allocate(&(struct request){ size_bytes, alignment, false, SJ_FAMILY_MALLOC, ASKER("aligned_alloc") });
+    return allocate(&(struct sj_call){ size_bytes, alignment, false, SJ_FAMILY_MALLOC, ASKER("aligned_alloc") });
 }
 
 void *sj__slow_new(size_t size_bytes)
 {
-    return allocate(&(struct request){ size_bytes, 1, false, SJ_FAMILY_NEW, ASKER("new") });
+    return allocate(&(struct sj_call){ size_bytes, 1, false, SJ_FAMILY_NEW, ASKER("new") });
 }
 
 void *sj__slow_new_array(size_t size_bytes)
 {
-    return allocate(&(struct request){ size_bytes, 1, false, SJ_FAMILY_NEW_ARRAY, ASKER("new[]") });
+    return allocate(&(struct sj_call){ size_bytes, 1, false, SJ_FAMILY_NEW_ARRAY, ASKER("new[]") });
 }
 
 void *sj__slow_mark(void *block, enum sj_family family)
@@ -333,8 +331,7 @@ static void report_queued(const void *block, const struct sj_slab *slab, struct 
     sj__judge_report_double_free(&judgement, block, asker, "the first free is still queued for the owner");
 }
 
-/* Ends the process if what lies behind a live object has changed. */
-static void check_tail(const struct sj_slab *slab, unsigned slot_index, struct sj_asker asker)
+void sj__slow_check_slot(const struct sj_slab *slab, unsigned slot_index, struct sj_asker asker)
 {
     const char *changed = sj__tail_changed(slab, slot_index);
     if (sj_unlikely(changed != NULL))
@@ -348,7 +345,7 @@ static void free_slot(const struct sj_judgement *judgement, void *block, struct 
     case SJ_REMOTE_FREED: return;
     case SJ_REMOTE_NOT_LIVE: sj__judge_report_double_free(judgement, block, asker, NULL); return;
     case SJ_REMOTE_ALREADY_FREED: report_queued(block, judgement->slab, asker); return;
-    case SJ_REMOTE_OVERRUN: check_tail(judgement->slab, judgement->slot_index, asker); return;
+    case SJ_REMOTE_OVERRUN: sj__slow_check_slot(judgement->slab, judgement->slot_index, asker); return;
     }
 }
 
@@ -375,7 +372,7 @@ static bool free_sampled(const struct sj_judgement *judgement, struct sj_asker a
     return was_live;
 }
 
-static void check_large_tail(const struct sj_large *large, struct sj_asker asker)
+void sj__slow_check_large(const struct sj_large *large, struct sj_asker asker)
 {
     const char *changed = sj__large_changed(large);
     if (sj_unlikely(changed != NULL))
@@ -384,14 +381,17 @@ static void check_large_tail(const struct sj_large *large, struct sj_asker asker
 
 static bool free_large(const struct sj_judgement *judgement, void *block, struct sj_asker asker)
 {
-    check_large_tail(judgement->large, asker);
+    sj__slow_check_large(judgement->large, asker);
     enum sj_inside outer = sj__slow_enter(asker);
-    bool was_live = sj__large_free(policy_in_force(), judgement->large, block);
+    uint32_t account = sj__named_detach_large(judgement->large);
+    bool was_live = sj_likely(account == SJ_NO_ACCOUNT)
+                        ? sj__large_free(policy_in_force(), judgement->large, block)
+                        : sj__named_free_large(policy_in_force(), account, judgement->large, block);
     sj__slow_leave(outer);
     return was_live;
 }
 
-static void free_judged(const struct sj_judgement *judgement, void *block, struct sj_asker asker)
+void sj__slow_free_judged(const struct sj_judgement *judgement, void *block, struct sj_asker asker)
 {
     if (judgement->slab != NULL) {
         free_slot(judgement, block, asker);
@@ -417,7 +417,7 @@ static bool free_of_another_thread(void *block, enum sj_family family, struct sj
     if (sj_unlikely(outcome == SJ_REMOTE_ALREADY_FREED))
         report_queued(block, slab, asker);
     if (sj_unlikely(outcome == SJ_REMOTE_OVERRUN))
-        check_tail(slab, (unsigned)slot, asker);
+        sj__slow_check_slot(slab, (unsigned)slot, asker);
     return outcome != SJ_REMOTE_NOT_LIVE;
 }
 
@@ -429,7 +429,23 @@ static void free_judged_block(void *block, enum sj_family family, struct sj_aske
         return;
     }
     sj__judge_family(&judgement, family, asker);
-    free_judged(&judgement, block, asker);
+    sj__slow_free_judged(&judgement, block, asker);
+}
+
+/* A live slot of the thread's own heap, which is set aside while a label is in force. */
+static bool free_aside(void *block, enum sj_family family, struct sj_asker asker)
+{
+    struct sj_heap *aside = sj__heap_aside;
+    struct sj_judgement judgement = sj__judge(block);
+    if (judgement.verdict != SJ_IS_LIVE || judgement.slab == NULL || sj__heap_current != &sj__heap_labelled ||
+        sj_load_relaxed_ptr(&judgement.slab->span.owner) != aside)
+        return false;
+    sj__judge_family(&judgement, family, asker);
+    sj__slow_check_slot(judgement.slab, judgement.slot_index, asker);
+    sj__heap_current = aside;
+    sj__slow_free_own(block, judgement.slab, judgement.slot_index);
+    sj__heap_current = &sj__heap_labelled;
+    return true;
 }
 
 static void free_any(void *block, enum sj_family family, struct sj_asker asker)
@@ -438,8 +454,9 @@ static void free_any(void *block, enum sj_family family, struct sj_asker asker)
         return;
     int saved_errno = errno;
     sj_profile_note_free(block);
-    if (!free_of_another_thread(block, family, asker))
-        free_judged_block(block, family, asker);
+    if (sj_likely(sj__heap_aside == NULL) || !free_aside(block, family, asker))
+        if (!free_of_another_thread(block, family, asker))
+            free_judged_block(block, family, asker);
     errno = saved_errno;
 }
 
@@ -471,7 +488,7 @@ void sj__slow_free_own(void *block, struct sj_slab *slab, unsigned slot_index)
 {
     struct sj_word *word = &slab->planes[slot_index / SJ_WORD_BITS];
     uint64_t bit = (uint64_t)1 << (slot_index % SJ_WORD_BITS);
-    check_tail(slab, slot_index, ASKER("free"));
+    sj__slow_check_slot(slab, slot_index, ASKER("free"));
     if (!sj__slow_is_inside()) /* else this is a signal handler: the slot does without */
         sj__detain_prepare(policy_in_force(), sj__heap_current, slab->class_index);
     if (sj_scrubs_at_free(policy_in_force(), slab->slot_bytes)) {
@@ -540,27 +557,71 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static void *resize_large(struct sj_large *large, size_t size_bytes, struct sj_asker asker)
+static void *resize_large(const struct sj_judgement *judgement, size_t size_bytes, struct sj_asker asker)
 {
     int saved_errno = errno;
+    struct sj_large *large = judgement->large;
+    size_t before_bytes = sj__named_large_bytes(large);
+    size_t more_bytes = size_bytes > before_bytes ? sj_round_up(size_bytes, sj__page_bytes()) - before_bytes : 0;
+    const struct sj_policy *policy = sj__named_policy_of(judgement->account, policy_in_force());
+    if (sj_unlikely(!sj__named_expect(judgement->account, more_bytes)))
+        return NULL;
     sj_profile_note_free(large->start); /* to the profile it is a free and an allocation */
     enum sj_inside outer = enter_after_due(asker);
-    void *block = sj__large_resize(policy_in_force(), large, size_bytes);
+    void *block = sj__large_resize(policy, large, size_bytes);
     sj__heap_inside = outer;
+    if (sj_unlikely(judgement->account != SJ_NO_ACCOUNT))
+        sj__named_resized_large(judgement->account, large, before_bytes, more_bytes);
     if (block != NULL && sj__profile_is_large_due(size_bytes))
         sj__profile_note_malloc(block, size_bytes, size_bytes, asker.caller);
     errno = saved_errno;
     return block;
 }
 
-void *sj__slow_move(void *block, size_t old_bytes, size_t size_bytes)
+static void *move(const struct sj_judgement *judgement, void *block, size_t old_bytes, size_t size_bytes,
+                  struct sj_asker asker)
 {
-    void *moved = sj__entry_malloc(size_bytes);
+    const struct sj_call request = { size_bytes, 1, false, SJ_FAMILY_MALLOC, asker };
+    void *moved = judgement->account != SJ_NO_ACCOUNT ? sj__counted_allocate(judgement->account, &request)
+                                                      : sj__entry_malloc(size_bytes);
     if (moved == NULL)
         return NULL;
     memcpy(moved, block, smaller(old_bytes, size_bytes));
     sj__entry_free(block);
     return moved;
+}
+
+void *sj__slow_move(void *block, size_t old_bytes, size_t size_bytes)
+{
+    struct sj_asker asker = ASKER("realloc");
+    struct sj_judgement judgement = sj__judge(block);
+    return move(&judgement, block, old_bytes, size_bytes, asker);
+}
+
+void *sj__slow_resize(const struct sj_judgement *judgement, void *block, size_t size_bytes, struct sj_asker asker)
+{
+    const struct sj_policy *policy = sj__named_policy_of(judgement->account, policy_in_force());
+    unsigned class_index = sj_heap_class_for(policy, size_bytes, 1);
+    if (judgement->large != NULL) {
+        sj__slow_check_large(judgement->large, asker);
+        void *resized = class_index == SJ_CLASS_ZERO ? resize_large(judgement, size_bytes, asker) : NULL;
+        if (resized == NULL) {
+            resized = move(judgement, block, judgement->usable_bytes, size_bytes, asker);
+            sj__large_count_copy(resized != NULL ? smaller(judgement->usable_bytes, size_bytes) : 0);
+        }
+        return resized;
+    }
+    if (judgement->sampled != NULL && size_bytes == judgement->usable_bytes &&
+        class_index == judgement->sampled->class_index) /* else free_sized would miss its alignment */
+        return block;
+    if (judgement->slab != NULL) {
+        sj__slow_check_slot(judgement->slab, judgement->slot_index, asker);
+        if (class_index != SJ_CLASS_ZERO && class_index == judgement->slab->class_index) {
+            sj__tail_renew(judgement->slab, judgement->slot_index, size_bytes);
+            return block;
+        }
+    }
+    return move(judgement, block, judgement->usable_bytes, size_bytes, asker);
 }
 
 void *sj__slow_realloc(void *block, size_t size_bytes)
@@ -579,27 +640,7 @@ void *sj__slow_realloc(void *block, size_t size_bytes)
         sj__entry_free(block);
         return NULL;
     }
-    unsigned class_index = sj_heap_class_for(policy_in_force(), size_bytes, 1);
-    if (judgement.large != NULL) {
-        check_large_tail(judgement.large, asker);
-        void *resized = class_index == SJ_CLASS_ZERO ? resize_large(judgement.large, size_bytes, asker) : NULL;
-        if (resized == NULL) {
-            resized = sj__slow_move(block, judgement.usable_bytes, size_bytes);
-            sj__large_count_copy(resized != NULL ? smaller(judgement.usable_bytes, size_bytes) : 0);
-        }
-        return resized;
-    }
-    if (judgement.sampled != NULL && size_bytes == judgement.usable_bytes &&
-        class_index == judgement.sampled->class_index) /* else free_sized would miss its alignment */
-        return block;
-    if (judgement.slab != NULL) {
-        check_tail(judgement.slab, judgement.slot_index, asker);
-        if (class_index != SJ_CLASS_ZERO && class_index == judgement.slab->class_index) {
-            sj__tail_renew(judgement.slab, judgement.slot_index, size_bytes);
-            return block;
-        }
-    }
-    return sj__slow_move(block, judgement.usable_bytes, size_bytes);
+    return sj__slow_resize(&judgement, block, size_bytes, asker);
 }
 
 size_t sj__slow_usable_size(void *block)

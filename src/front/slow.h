@@ -19,6 +19,15 @@
 #include "heap/heap.h"
 #include "span/family.h"
 
+/* What an allocation asks for. */
+struct sj_call {
+    size_t size_bytes;
+    size_t alignment;
+    bool zero;
+    enum sj_family family;
+    struct sj_asker asker;
+};
+
 /* NULL and ENOMEM on failure. */
 void *sj__slow_malloc(size_t size_bytes);
 void *sj__slow_calloc(size_t size_bytes); /* zeroed */
@@ -29,6 +38,24 @@ void *sj__slow_realloc(void *block, size_t size_bytes);
 
 /* The rest of a hand-out: `start` is a live slot of the calling thread's own, for an object of `size_bytes`. Returns it. */
 void *sj__slow_hand_out(char *start, size_t size_bytes, bool zero);
+
+/* A large block, by a policy. NULL and ENOMEM on failure. */
+void *sj__slow_large(const struct sj_policy *policy, const struct sj_call *request);
+
+/* Memory is short: makes room for `bytes`, in one of the ways from 0 to under SJ_WAYS_TO_ROOM, to be tried in this order. True if
+ * that has given anything. */
+enum { SJ_WAYS_TO_ROOM = 2 };
+bool sj__slow_make_room(unsigned way, size_t bytes);
+
+/* Frees a live block of any kind. */
+void sj__slow_free_judged(const struct sj_judgement *judgement, void *block, struct sj_asker asker);
+
+/* Resizes a live block, which keeps its account. The block is as it was on failure: NULL and ENOMEM. */
+void *sj__slow_resize(const struct sj_judgement *judgement, void *block, size_t size_bytes, struct sj_asker asker);
+
+/* Ends the process if what lies behind a live block has changed. */
+void sj__slow_check_slot(const struct sj_slab *slab, unsigned slot_index, struct sj_asker asker);
+void sj__slow_check_large(const struct sj_large *large, struct sj_asker asker);
 
 /* Moves a valid block of `old_bytes` to a new one. The old one stays as it is if there is no memory. */
 void *sj__slow_move(void *block, size_t old_bytes, size_t size_bytes);

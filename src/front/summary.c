@@ -38,6 +38,7 @@ static void fill_small(const struct sj_policy *policy, struct sj_stats *stats)
     stats->slabs = sums.slabs;
     stats->slab_bytes = sums.slab_bytes;
     stats->heaps = sums.heaps;
+    stats->forgone_bytes = sums.forgone_bytes;
     stats->turns = sums.turns;
     stats->shortest_rest = sums.shortest_rest;
     if (sums.picks_sampled > 0)
@@ -158,7 +159,7 @@ static uint64_t ledger_rest(const struct sj_stats *stats)
  * live at a raise that brought scrub may owe from before, and be paid twice: then it is too little by these. */
 static void settle_ledger(struct sj_stats *stats)
 {
-    stats->forgone_bytes = sj_load_relaxed_u64(&forgone_bytes);
+    stats->forgone_bytes += sj_load_relaxed_u64(&forgone_bytes);
     if (sj_load_relaxed_u32(&was_raised) == 0)
         return;
     uint64_t rest = ledger_rest(stats);

@@ -99,11 +99,8 @@ static void seed_heap(struct sj_heap *heap)
     heap->until_profile = sj__profile_draw();
 }
 
-static struct sj_heap *heap_new(void)
+static void enter_heap(struct sj_heap *heap)
 {
-    struct sj_heap *heap = sj__run_record(sizeof *heap);
-    if (heap == NULL)
-        return NULL;
     heap->lock.rank = SJ_RANK_HEAP;
     sj__heap_start_bins(heap);
     sj_store_relaxed_u32(&heap->level, SJ_LEVEL_UNSETTLED);
@@ -112,7 +109,20 @@ static struct sj_heap *heap_new(void)
     heap->next_of_all = sj_load_relaxed_ptr(&all_heaps);
     sj_store_release_ptr(&all_heaps, heap); /* pairs with sj__adopt_all_heaps */
     sj__unlock(&birth_lock);
+}
+
+static struct sj_heap *heap_new(void)
+{
+    struct sj_heap *heap = sj__run_record(sizeof *heap);
+    if (heap != NULL)
+        enter_heap(heap);
     return heap;
+}
+
+void sj__adopt_enter(struct sj_heap *heap)
+{
+    enter_heap(heap);
+    sj_store_relaxed_u32(&heap->level, sj__adopt_level());
 }
 
 /* Runs at a thread's end, once in each round of destructors, so that other destructors still find the heap. */
@@ -120,13 +130,14 @@ static void on_thread_exit(void *argument)
 {
     sigset_t signals;
     (void)argument; /* a program that mixes up its keys may have put anything there */
-    struct sj_heap *heap = sj__heap_current;
+    struct sj_heap *heap = sj_heap_own();
     if (heap == &sj__heap_none || heap == &sj__heap_dead)
         return;
     if (++heap->exit_rounds < EXIT_ROUNDS) {
         sj__thread_arm_exit(heap);
         return;
     }
+    sj__heap_aside = NULL; /* what is labelled from now on is not */
     sj__heap_current = &sj__heap_dead;
     (void)sj_fetch_sub_relaxed_u32(&thread_count, 1);
     sj__thread_block_signals(&signals); /* a handler that allocates would wait for locks held here */
@@ -184,6 +195,16 @@ struct sj_heap *sj__adopt_shared_heap(void)
     return shared_heap;
 }
 
+const struct sj_policy *sj__adopt_policy(void)
+{
+    return &settings_in_force()->policy;
+}
+
+const struct sj_policy *sj__adopt_policy_of(const struct sj_heap *heap)
+{
+    return heap->own_policy != NULL ? heap->own_policy : &settings_in_force()->policy;
+}
+
 uint8_t sj__adopt_level(void)
 {
     return settings_in_force()->level;
@@ -202,6 +223,8 @@ void sj__adopt_raise(const struct sj_settings *settings)
 const struct sj_policy *sj__heap_settle_locked(struct sj_heap *heap)
 {
     const struct sj_settings *settings = settings_in_force();
+    if (heap->own_policy != NULL)
+        return heap->own_policy;
     if (sj_unlikely(sj_load_relaxed_u32(&heap->level) != settings->level)) {
         sj__heap_put_back(&settings->policy, heap);
         sj__detain_resize(&settings->policy, heap);
@@ -292,13 +315,20 @@ static size_t visit_idle_heaps(size_t (*visit)(const struct sj_policy *, struct 
         sj__unlock(&heap->lock);
         abandoned_push(heap);
     }
-    struct sj_heap *standing[2] = { shared_heap, sj__heap_current };
+    struct sj_heap *standing[2] = { shared_heap, sj_heap_own() };
     for (unsigned i = 0; i < 2; i++) {
         if (standing[i] == NULL || standing[i] == &sj__heap_none || standing[i] == &sj__heap_dead)
             continue;
         sj__lock(&standing[i]->lock);
         sum += visit(policy, standing[i]);
         sj__unlock(&standing[i]->lock);
+    }
+    for (struct sj_heap *heap = sj__adopt_all_heaps(); heap != NULL; heap = heap->next_of_all) {
+        if (!heap->counted)
+            continue;
+        sj__lock(&heap->lock);
+        sum += visit(sj__heap_settle_locked(heap), heap);
+        sj__unlock(&heap->lock);
     }
     return sum;
 }
@@ -350,9 +380,23 @@ void sj__adopt_fold_ended(struct sj_aging *aging)
         sj_aging_note_left(aging, aging->before_ms + FOLD_REST_MS);
 }
 
+/* A counted heap is folded by whoever allocates from it next, who may never come. */
+static void fold_counted(struct sj_heap *heap, struct sj_aging *aging)
+{
+    if (!heap->counted || sj_load_relaxed_ptr(&heap->queue) == NULL)
+        return;
+    if (sj__try_lock(&heap->lock)) {
+        sj__remote_fold(sj__heap_settle_locked(heap), heap);
+        sj__unlock(&heap->lock);
+    } else {
+        sj_aging_note_left(aging, sj__clock_ms());
+    }
+}
+
 void sj__adopt_release_aged(struct sj_aging *aging)
 {
     for (struct sj_heap *heap = sj__adopt_all_heaps(); heap != NULL; heap = heap->next_of_all) {
+        fold_counted(heap, aging);
         if (sj_load_relaxed_u32(&heap->idle_slabs) == 0)
             continue;
         if (sj_aging_is_spent(aging)) {
@@ -360,7 +404,7 @@ void sj__adopt_release_aged(struct sj_aging *aging)
             return;
         }
         if (sj__try_lock(&heap->lock)) {
-            sj__heap_release_aged(&settings_in_force()->policy, heap, aging);
+            sj__heap_release_aged(sj__adopt_policy_of(heap), heap, aging);
             sj__unlock(&heap->lock);
         } else {
             sj_aging_note_left(aging, sj__clock_ms());
@@ -402,14 +446,15 @@ void sj__adopt_unlock_after_fork(bool in_child)
     /* The other threads are gone: their heaps wait for adoption, together with those that already did. */
     abandoned_first = abandoned_last = NULL;
     sj_store_relaxed_u32(&abandoned_count, 0);
-    bool has_heap = sj__heap_current != &sj__heap_none && sj__heap_current != &sj__heap_dead;
+    const struct sj_heap *own = sj_heap_own();
+    bool has_heap = own != &sj__heap_none && own != &sj__heap_dead;
     sj_store_relaxed_u32(&thread_count, has_heap ? 1 : 0);
     for (struct sj_heap *heap = sj__adopt_all_heaps(); heap != NULL; heap = heap->next_of_all) {
         seed_heap(heap);
-        heap->thread_id = heap == sj__heap_current ? sj__process_thread_id() : 0;
+        heap->thread_id = heap == own ? sj__process_thread_id() : 0;
         if (sj_load_relaxed_u32(&heap->level) == SJ_LEVEL_UNSETTLED)
             sj_store_relaxed_u32(&heap->level, 0); /* who was attaching it is gone; who adopts it settles it */
-        if (heap != sj__heap_current && heap != shared_heap)
+        if (heap != own && heap != shared_heap && !heap->counted)
             abandoned_push(heap);
     }
     tell_raise();

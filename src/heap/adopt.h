@@ -25,6 +25,15 @@ struct sj_slab *sj__adopt_slab(const struct sj_policy *policy, struct sj_heap *h
 /* The heap that belongs to no thread and is used under its lock. */
 struct sj_heap *sj__adopt_shared_heap(void);
 
+/* Enters a heap that is no thread's among all heaps, for good. Its own policy and `counted` are set. */
+void sj__adopt_enter(struct sj_heap *heap);
+
+/* The policy in force. */
+const struct sj_policy *sj__adopt_policy(void);
+
+/* The policy of a heap: an arena's own, or the one in force. */
+const struct sj_policy *sj__adopt_policy_of(const struct sj_heap *heap);
+
 /* The level in force, which a slab is stamped with when it is opened. */
 uint8_t sj__adopt_level(void);
 

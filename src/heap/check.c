@@ -86,8 +86,9 @@ static uint64_t resting(const struct sj_policy *policy, const struct sj_heap *he
 /* Until a heap has been settled after a raise its bins follow another policy. */
 static bool can_be_verified(const struct sj_settings *settings, const struct sj_heap *heap, const struct sj_slab *slab)
 {
-    return SJ_STORES_STAY_IN_ORDER && settings->policy.verify && slab->class_index != SJ_CLASS_ZERO &&
-           sj_load_acquire_u32(&heap->level) == settings->level; /* pairs with the store that settles it */
+    return SJ_STORES_STAY_IN_ORDER && sj__adopt_policy_of(heap)->verify && slab->class_index != SJ_CLASS_ZERO &&
+           (heap->own_policy != NULL ||
+            sj_load_acquire_u32(&heap->level) == settings->level); /* pairs with the store that settles it */
 }
 
 static void check_word(const struct sj_settings *settings, const struct sj_heap *heap, const struct sj_slab *slab,
@@ -98,7 +99,8 @@ static void check_word(const struct sj_settings *settings, const struct sj_heap 
     if (((sj_word_read(&word->available) | sj_word_read(&word->freed)) & unopened) != 0)
         report(slab->base + (size_t)word_index * SJ_WORD_BITS * slab->slot_bytes,
                "slots are free that were never opened");
-    uint64_t left = can_be_verified(settings, heap, slab) ? resting(&settings->policy, heap, slab, word) & range : 0;
+    uint64_t left =
+        can_be_verified(settings, heap, slab) ? resting(sj__adopt_policy_of(heap), heap, slab, word) & range : 0;
     for (; left != 0; left &= left - 1)
         sj__hand_out_check_slot(slab, word_index * SJ_WORD_BITS + sj_lowest_bit(left), "found by a check of the heap");
 }

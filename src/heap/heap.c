@@ -4,6 +4,7 @@
  */
 #include "heap/heap.h"
 
+#include "heap/account.h"
 #include "heap/adopt.h"
 #include "heap/countdown.h"
 #include "heap/detain.h"
@@ -27,6 +28,7 @@ enum {
 };
 
 _Thread_local struct sj_heap *sj__heap_current = &sj__heap_none;
+_Thread_local struct sj_heap *sj__heap_aside;
 _Thread_local enum sj_inside sj__heap_inside;
 struct sj_word sj__heap_no_word;
 
@@ -34,6 +36,7 @@ struct sj_word sj__heap_no_word;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 struct sj_heap sj__heap_none = { .bins = { [0 ... SJ_CLASS_COUNT - 1] = { .word = &sj__heap_no_word } } };
+struct sj_heap sj__heap_labelled = { .bins = { [0 ... SJ_CLASS_COUNT - 1] = { .word = &sj__heap_no_word } } };
 struct sj_heap sj__heap_dead = { .bins = { [0 ... SJ_CLASS_COUNT - 1] = { .word = &sj__heap_no_word } } };
 #pragma GCC diagnostic pop
 
@@ -121,16 +124,36 @@ static struct sj_slab *pop_partial(struct sj_heap *heap, unsigned class_index)
 
 /* ---- Slabs that become empty, or usable again ------------------------------------------------------------------- */
 
+static void list_counted(struct sj_heap *heap, struct sj_slab *slab)
+{
+    slab->next_of_heap = heap->slabs;
+    slab->previous_of_heap = NULL;
+    if (heap->slabs != NULL)
+        heap->slabs->previous_of_heap = slab;
+    heap->slabs = slab;
+}
+
+static void unlist_counted(struct sj_heap *heap, const struct sj_slab *slab)
+{
+    *(slab->previous_of_heap != NULL ? &slab->previous_of_heap->next_of_heap : &heap->slabs) = slab->next_of_heap;
+    if (slab->next_of_heap != NULL)
+        slab->next_of_heap->previous_of_heap = slab->previous_of_heap;
+}
+
 static void close_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab)
 {
     if (policy->verify && slab->class_index != SJ_CLASS_ZERO && !slab->released)
         sj__hand_out_check_slab(slab);
-    if (policy->scrub != SJ_SCRUB_OFF && slab->class_index != SJ_CLASS_ZERO)
+    /* An arena that owes nothing to itself still owes it to whoever comes after. */
+    bool scrubs = policy->scrub != SJ_SCRUB_OFF || sj__adopt_policy()->scrub != SJ_SCRUB_OFF;
+    if (scrubs && slab->class_index != SJ_CLASS_ZERO)
         for (unsigned w = 0; w < slab->words; w++) {
             struct sj_group whole = { .bits = ~(uint64_t)0, .word_index = w };
             heap->paid_reuse_bytes += sj__slab_pay(slab, &whole);
         }
     heap->lists[slab->class_index].slabs--;
+    if (heap->counted)
+        unlist_counted(heap, slab);
     enum sj_inside outer = go_deeper();
     sj__slab_close(slab);
     sj__heap_inside = outer;
@@ -195,14 +218,18 @@ void sj__heap_note_free(const struct sj_policy *policy, struct sj_heap *heap, st
 
 static struct sj_slab *open_slab(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index)
 {
-    struct sj_slab *slab = sj__slab_open(policy, class_index, heap, sj__adopt_level());
+    unsigned level = heap->own_policy != NULL ? SJ_STAMP_OWN : sj__adopt_level();
+    uint8_t stamp = (uint8_t)(heap->counted ? level | SJ_STAMP_COUNTED : level);
+    struct sj_slab *slab = sj__slab_open(policy, class_index, heap, stamp);
     if (slab == NULL) { /* there may be memory in large blocks that are kept for reuse */
         sj__large_drain();
-        slab = sj__slab_open(policy, class_index, heap, sj__adopt_level());
+        slab = sj__slab_open(policy, class_index, heap, stamp);
     }
     if (slab == NULL)
         return NULL;
     heap->lists[class_index].slabs++;
+    if (heap->counted)
+        list_counted(heap, slab);
     if (policy->random)
         slab->first_group = (uint16_t)(heap->pool[heap->pool_next++] % slab->groups);
     return slab;
@@ -343,7 +370,7 @@ static struct sj_slab *next_slab(const struct sj_policy *policy, struct sj_heap 
         leave_full(heap, bin->slab);
     struct sj_slab *slab = pop_partial(heap, class_index);
     enum sj_inside outer = go_deeper();
-    if (slab == NULL)
+    if (slab == NULL && !heap->counted)
         slab = sj__adopt_slab(policy, heap, class_index);
     if (slab == NULL)
         slab = open_slab(policy, heap, class_index);
@@ -402,7 +429,7 @@ static bool refill_locked(const struct sj_policy *policy, struct sj_heap *heap, 
         note_rest(heap, slab, &how, &group);
     if (policy->delay != SJ_DELAY_LIFO) {
         list->taken_slots += sj_count_bits(group.bits);
-        if (class_index != SJ_CLASS_ZERO &&
+        if (class_index != SJ_CLASS_ZERO && !heap->counted &&
             heap != sj__adopt_shared_heap()) /* its users may have interrupted the pool */
             group.bits = up_to_sample(policy, heap, class_index, group.bits);
     }
@@ -420,10 +447,10 @@ bool sj__heap_refill(struct sj_heap *heap, unsigned class_index)
     return filled;
 }
 
-/* ---- The shared heap -------------------------------------------------------------------------------------------- */
+/* ---- Heaps that are no thread's --------------------------------------------------------------------------------- */
 
-static void *shared_malloc_locked(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index,
-                                  size_t size_bytes, bool zero)
+static void *take_one(const struct sj_policy *policy, struct sj_heap *heap, unsigned class_index, size_t size_bytes,
+                      bool zero)
 {
     struct sj_bin *bin = &heap->bins[class_index];
     uint64_t bit;
@@ -443,15 +470,24 @@ static void *shared_malloc_locked(const struct sj_policy *policy, struct sj_heap
     return class_index != SJ_CLASS_ZERO ? sj__hand_out(policy, heap, start, size_bytes, zero, NULL) : start;
 }
 
-void *sj__heap_shared_malloc(size_t size_bytes, size_t alignment, bool zero)
+/* Before the pointer is anybody's. */
+static void note_account(const void *start, uint32_t account)
 {
-    struct sj_heap *heap = sj__adopt_shared_heap();
+    struct sj_slab *slab = (struct sj_slab *)(void *)sj_window_lookup(sj_window_granule(start));
+    slab->accounts[sj_slot_of(slab->reciprocal, (size_t)((const char *)start - slab->base))] = (uint16_t)account;
+    sj__account_add(account, sj__size_classes[slab->class_index].usable_bytes);
+}
+
+void *sj__heap_locked_malloc(struct sj_heap *heap, size_t size_bytes, size_t alignment, bool zero, uint32_t account)
+{
     sj__lock(&heap->lock);
     const struct sj_policy *policy = sj__heap_settle_locked(heap);
     unsigned class_index = sj_heap_class_for(policy, size_bytes, alignment);
     void *start = NULL;
     if (class_index != SJ_CLASS_ZERO || size_bytes == 0)
-        start = shared_malloc_locked(policy, heap, class_index, size_bytes, zero);
+        start = take_one(policy, heap, class_index, size_bytes, zero);
+    if (start != NULL && heap->counted)
+        note_account(start, account);
     sj__unlock(&heap->lock);
     return start;
 }

@@ -85,12 +85,21 @@ struct sj_heap {
     uint64_t turns;                  /* delay=run: units taken again */
     uint64_t shortest_rest;          /* the fewest slots of the class handed out in between; if `turns` */
     struct sj_atomic_u32 idle_slabs; /* empty slabs that are kept all the same; written under the lock */
+    bool counted; /* all that it hands out has an account; it is no thread's, and used under its lock */
+    const struct sj_policy *own_policy; /* an arena's; NULL: the policy in force is its policy too */
+    struct sj_slab *slabs;              /* if counted: all it has */
+    struct sj_retired {                 /* own_policy: what it came to under policies that it had before; see stats.c */
+        uint64_t slots, bytes, hot_bytes, forgone_bytes, paid_bytes;
+    } retired;
 };
 
 /* The calling thread's heap; never NULL. Before its first allocation it is sj__heap_none, after its end sj__heap_dead:
  * standing heaps with nothing in them, so that the fast paths need no test. */
 extern SJ_HIDDEN _Thread_local struct sj_heap *sj__heap_current;
 extern SJ_HIDDEN struct sj_heap sj__heap_none;
+/* What it is while the thread has a label in force, so that every call comes to the slow paths; its own is then set aside. */
+extern SJ_HIDDEN struct sj_heap sj__heap_labelled;
+extern SJ_HIDDEN _Thread_local struct sj_heap *sj__heap_aside; /* NULL: no label is in force */
 extern SJ_HIDDEN struct sj_heap sj__heap_dead;
 
 /* What a bin that hands out from no word points to: nothing is available there. */
@@ -101,6 +110,11 @@ extern SJ_HIDDEN struct sj_word sj__heap_no_word;
  * any. */
 enum sj_inside { SJ_OUTSIDE, SJ_INSIDE_HEAP, SJ_INSIDE_SPANS };
 extern SJ_HIDDEN _Thread_local enum sj_inside sj__heap_inside;
+
+SJ_ALWAYS_INLINE struct sj_heap *sj_heap_own(void)
+{
+    return sj_unlikely(sj__heap_aside != NULL) ? sj__heap_aside : sj__heap_current;
+}
 
 /* Prepares the registry. False if the kernel gives no memory. */
 bool sj__heaps_start(const struct sj_settings *settings);
@@ -124,9 +138,9 @@ void sj__heap_note_free(const struct sj_policy *policy, struct sj_heap *heap, st
 /* The same, with the lock already held. */
 void sj__heap_settle_slab(const struct sj_policy *policy, struct sj_heap *heap, struct sj_slab *slab);
 
-/* Allocates from the heap that all threads share: zero-sized objects, and everything for threads that have ended. NULL if there
- * is no memory, or no class for such an object. */
-void *sj__heap_shared_malloc(size_t size_bytes, size_t alignment, bool zero);
+/* Allocates from a heap that is no thread's: the one that all threads share (zero-sized objects, and everything for threads that
+ * have ended), or a counted one, for `account`. NULL if there is no memory, or no class for such an object. */
+void *sj__heap_locked_malloc(struct sj_heap *heap, size_t size_bytes, size_t alignment, bool zero, uint32_t account);
 
 /* The class that serves a request, which may be for nothing; SJ_CLASS_ZERO, too, if none does and the object is a large one. */
 SJ_ALWAYS_INLINE unsigned sj_heap_class_for(const struct sj_policy *policy, size_t size_bytes, size_t alignment)
@@ -197,7 +211,7 @@ SJ_ALWAYS_INLINE bool sj_scrubs_at_free(const struct sj_policy *policy, size_t s
 SJ_ALWAYS_INLINE bool sj_heap_remote_is_scrubbed(const struct sj_policy *policy, const struct sj_slab *slab,
                                                  uint32_t level)
 {
-    return sj_scrubs_at_free(policy, slab->slot_bytes) && slab->stamp >= level;
+    return sj_scrubs_at_free(policy, slab->slot_bytes) && (slab->stamp & ~SJ_STAMP_COUNTED) >= (int)level;
 }
 
 SJ_ALWAYS_INLINE struct sj_bin *sj_heap_bin_for(struct sj_heap *heap, size_t size_bytes)

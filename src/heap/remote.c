@@ -4,6 +4,7 @@
  */
 #include "heap/remote.h"
 
+#include "heap/account.h"
 #include "heap/adopt.h"
 #include "heap/detain.h"
 #include "heap/pass.h"
@@ -57,7 +58,7 @@ static enum sj_remote_outcome judge_overrun(const struct sj_slab *slab, unsigned
     return (sj_word_read_acquire(&slab->planes[word_index].live) & bit) != 0 ? SJ_REMOTE_OVERRUN : SJ_REMOTE_NOT_LIVE;
 }
 
-enum sj_remote_outcome sj__remote_free(const struct sj_policy *policy, struct sj_slab *slab, unsigned slot_index)
+static enum sj_remote_outcome free_slot(const struct sj_policy *policy, struct sj_slab *slab, unsigned slot_index)
 {
     unsigned word_index = slot_index / SJ_WORD_BITS;
     uint64_t bit = (uint64_t)1 << (slot_index % SJ_WORD_BITS);
@@ -75,6 +76,26 @@ enum sj_remote_outcome sj__remote_free(const struct sj_policy *policy, struct sj
     if (queue_once(slab))
         sj_pass_if_due(); /* a thread that only frees may be the only one left */
     return SJ_REMOTE_FREED;
+}
+
+/* After the claim the slot may be somebody else's: the account is read before. */
+static enum sj_remote_outcome free_counted(const struct sj_policy *policy, struct sj_slab *slab, unsigned slot_index)
+{
+    const struct sj_heap *owner = sj_load_acquire_ptr(&slab->span.owner); /* pairs with the store in sj__slab_open */
+    uint32_t account = __atomic_load_n(&slab->accounts[slot_index], __ATOMIC_RELAXED);
+    if (owner == NULL)
+        return SJ_REMOTE_NOT_LIVE;
+    enum sj_remote_outcome outcome =
+        free_slot(owner->own_policy != NULL ? owner->own_policy : policy, slab, slot_index);
+    if (outcome == SJ_REMOTE_FREED)
+        sj__account_remove(account, sj__size_classes[slab->class_index].usable_bytes);
+    return outcome;
+}
+
+enum sj_remote_outcome sj__remote_free(const struct sj_policy *policy, struct sj_slab *slab, unsigned slot_index)
+{
+    return sj_unlikely(sj_slab_is_counted(slab)) ? free_counted(policy, slab, slot_index)
+                                                 : free_slot(policy, slab, slot_index);
 }
 
 _Noreturn static void report_raced(const struct sj_slab *slab, unsigned word_index, uint64_t stray)
@@ -103,7 +124,7 @@ static void scrub_claimed(const struct sj_slab *slab, unsigned word_index, uint6
 static bool is_detained(const struct sj_policy *policy, const struct sj_heap *heap, const struct sj_slab *slab)
 {
     return policy->delay == SJ_DELAY_QUARANTINE && slab->class_index != SJ_CLASS_ZERO &&
-           (heap->thread_id != 0 || heap == sj__adopt_shared_heap());
+           (heap->thread_id != 0 || heap->counted || heap == sj__adopt_shared_heap());
 }
 
 /* Makes slots available, at once or by way of the quarantine. What that lets out may be another slab's; the caller looks after

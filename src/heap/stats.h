@@ -32,7 +32,11 @@ struct sj_heap_sums {
     uint64_t slabs;
     uint64_t slab_bytes;
     uint64_t heaps;
+    uint64_t forgone_bytes; /* of arenas with scrub=off: freed and used again, or closed, as they were */
 };
+
+/* A heap of a policy of its own, of which nothing is live, is to get another. Under its lock. */
+void sj__heap_retire_sums(struct sj_heap *heap);
 
 void sj__heap_sum(const struct sj_policy *policy, struct sj_heap_sums *sums);
 

@@ -22,9 +22,11 @@ enum sj_lock_rank {
     SJ_RANK_START = 1, /* one thread runs the start-up */
     SJ_RANK_LIVE,      /* one thread serves other processes, or raises the level */
     SJ_RANK_RELEASE,   /* one thread makes the pass of the release clock */
+    SJ_RANK_NAMED,     /* the lists of arenas */
     SJ_RANK_HEAPS,     /* the list of heaps, adoption */
     SJ_RANK_HEAP,      /* one heap's slow path; never two at once but in fork (by id) */
     SJ_RANK_ABANDONED, /* the queue of abandoned heaps: a pointer swap */
+    SJ_RANK_ACCOUNTS,  /* opening an account */
     SJ_RANK_LARGE,     /* records of slabs and large blocks */
     SJ_RANK_RUNS,      /* free runs of the window */
     SJ_RANK_PROFILE,   /* the tables of the heap profile */

@@ -175,6 +175,14 @@ static void add_address(struct sj_text *line, const char *key, const void *addre
     sj__format_pointer(line, address);
 }
 
+static void add_name(struct sj_text *line, const char *key, const char *name)
+{
+    if (name == NULL)
+        return;
+    sj__format_string(line, key);
+    sj__format_string(line, name);
+}
+
 static char first_line[LINE_BYTES]; /* the reporter's, as written, for the document */
 
 static void write_first_line(const struct sj_report_entry *entry, const struct sj_report_facts *facts)
@@ -197,6 +205,8 @@ static void write_first_line(const struct sj_report_entry *entry, const struct s
         add_address(&line, " block=", facts->block);
         add_size(&line, " offset=", facts->offset_bytes);
     }
+    add_name(&line, " arena=", facts->arena);
+    add_name(&line, " label=", facts->label);
     if (facts->has_byte) {
         sj__format_string(&line, " was=");
         sj__format_hex(&line, facts->byte_was);
@@ -257,6 +267,8 @@ static void write_details(enum sj_report_id id, const struct sj_report_entry *en
 {
     if (facts->note != NULL)
         write_words("scrubjay:   note: ", facts->note);
+    if (facts->details != NULL)
+        facts->details(facts->of);
     if (facts->caller != NULL)
         write_caller_line(facts->caller);
     if (id == SJ_FOREIGN_POINTER)

@@ -24,6 +24,8 @@ struct sj_report_facts {
     const void *pointer;              /* the pointer the program passed, or NULL */
     const void *block;                /* the start of the slot or block it concerns, or NULL */
     const char *function;             /* the entry point: "free", "realloc", ... */
+    const char *arena;                /* the block's, or NULL */
+    const char *label;                /* the block's, or NULL */
     const char *note;                 /* one more phrase, or NULL */
     const void *caller;               /* return address in the program, or NULL */
     size_t size_bytes;                /* size of the slot or block; 0 if unknown */
@@ -35,6 +37,8 @@ struct sj_report_facts {
     uint8_t byte_is;                  /* what is there now */
     const char *made_by;              /* the family that made the block, or NULL; then */
     const char *freed_by;             /* the one that was to free it */
+    void (*details)(const void *of);  /* writes more lines, or NULL */
+    const void *of;                   /* what it is given */
     const struct sj_trace *allocated; /* who allocated the block, or NULL */
     const struct sj_trace *freed;     /* and who freed it, or NULL */
 };

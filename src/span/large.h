@@ -50,17 +50,19 @@ struct sj_large {
                                    * who finds it even and the same before and after has read what belongs together */
     uint8_t guarded_front; /* bool: a guard page stands there */
     uint8_t guarded_back;
-    uint8_t unusable;      /* bool: of 0 bytes, at an alignment no slot has; its one page faults */
-    uint8_t slack_dirty;   /* bool: pages of its granules outside the block may hold old bytes */
-    uint8_t canary;        /* bool: one lies from what was asked for to the end of its pages */
-    uint8_t family;        /* enum sj_family, see family.h */
-    uint8_t moved;         /* bool: its pages were moved here, so its mapping can't join its neighbours' */
-    uint8_t dirty;         /* bool, of a block in the cache: its pages may hold old bytes */
-    uint8_t owes;          /* bool, of a block in the cache: and the policy wants them gone before anybody reads them */
-    uint8_t cold;          /* bool, of a block in the cache: its pages were given back */
-    uint8_t trapped;       /* enum sj_trap, of a block in the cache */
-    uint8_t shard;         /* of a block in the cache: in which of its parts */
-    struct sj_large *next; /* in the pool, or in a chain out of the cache */
+    uint8_t unusable;    /* bool: of 0 bytes, at an alignment no slot has; its one page faults */
+    uint8_t slack_dirty; /* bool: pages of its granules outside the block may hold old bytes */
+    uint8_t canary;      /* bool: one lies from what was asked for to the end of its pages */
+    uint8_t family;      /* enum sj_family, see family.h */
+    uint8_t moved;       /* bool: its pages were moved here, so its mapping can't join its neighbours' */
+    uint8_t dirty;       /* bool, of a block in the cache: its pages may hold old bytes */
+    uint8_t owes;        /* bool, of a block in the cache: and the policy wants them gone before anybody reads them */
+    uint8_t cold;        /* bool, of a block in the cache: its pages were given back */
+    uint8_t trapped;     /* enum sj_trap, of a block in the cache */
+    uint8_t shard;       /* of a block in the cache: in which of its parts */
+    struct sj_atomic_u32 account; /* whose it is, see heap/account.h; 0: nobody's, and of a freed block */
+    struct sj_large *next;        /* in the pool, or in a chain out of the cache */
+    struct sj_large *next_of_arena, *previous_of_arena; /* while it is an arena's, under that one's lock */
 
     /* In the cache, see cache.c: */
     uint64_t freed_ms;

@@ -54,6 +54,13 @@ struct sj_slab *sj__slab_open(const struct sj_policy *policy, unsigned class_ind
     struct sj_slab *slab = sj__site_get(policy, class_index);
     if (slab == NULL)
         return NULL;
+    if ((stamp & SJ_STAMP_COUNTED) != 0 && slab->accounts == NULL) {
+        slab->accounts = sj__run_record(slab->slots * sizeof *slab->accounts);
+        if (slab->accounts == NULL) { /* its content is as it was */
+            sj__site_put(slab);
+            return NULL;
+        }
+    }
     slab->clean_start = slab->content != SJ_RUN_DIRTY;
     slab->stamp = stamp;
     slab->until_slow = 0;
@@ -240,6 +247,8 @@ const char *sj__slab_fault(const struct sj_slab *slab)
     size_t remote_bytes = sizeof(struct sj_remote) + size_class->words * sizeof(struct sj_atomic_u64);
     if (!sj__arena_holds(slab->remote, remote_bytes))
         return "a slab's remote bits lie nowhere";
+    if (sj_slab_is_counted(slab) && !sj__arena_holds(slab->accounts, slab->slots * sizeof *slab->accounts))
+        return "a slab's accounts lie nowhere";
     size_t limit = sj_load_acquire_size(&sj__window_limit_bytes) >> SJ_GRANULE_SHIFT; /* pairs with the growth */
     size_t granules = size_class->granules + (slab->guarded ? 1u : 0u);
     if (slab->first_granule >= limit || granules > limit - slab->first_granule ||

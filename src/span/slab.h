@@ -56,6 +56,10 @@ enum sj_slab_place {
     SJ_SLAB_FULL     /* in no list; comes back when enough of its slots are free */
 };
 
+/* In a slab's stamp. `counted`: each slot that is handed out has an account, and its owner is used under its lock. `own`: of a
+ * heap with a policy of its own, which no raise changes: in place of the level. */
+enum { SJ_STAMP_COUNTED = 128, SJ_STAMP_OWN = 127 };
+
 /* Where `until_slow` of an uncounted slab begins: far from 0. */
 enum { SJ_SLAB_UNCOUNTED = 1 << 30 };
 
@@ -65,7 +69,7 @@ struct sj_slab {
     uint64_t reciprocal;
     uint32_t slot_bytes;
     uint8_t class_index;
-    uint8_t stamp;      /* level of the policy it was opened under */
+    uint8_t stamp;      /* level of the policy it was opened under; and SJ_STAMP_COUNTED */
     uint8_t place;      /* enum sj_slab_place */
     bool released;      /* its pages were given back, and nothing handed out since: it is about to be closed */
     int32_t until_slow; /* slots not available, less `trigger`: the free that brings it to 0 takes the slow path */
@@ -96,6 +100,9 @@ struct sj_slab {
     uint8_t *families;    /* of each slot, with types: see family.h; NULL if it was opened without */
     /* What that leads to, or led to; NULL if it never had any. */
     uint8_t *families_room;
+    uint16_t *accounts; /* of each slot, if its stamp says counted: see heap/account.h; NULL if it never was */
+    struct sj_slab *next_of_heap; /* if it is counted: of all slabs of its heap */
+    struct sj_slab *previous_of_heap;
 
     SJ_CACHE_ALIGNED struct sj_word planes[];
 };
@@ -138,6 +145,11 @@ struct sj_take {
     size_t rest_bytes;   /* groups are opened before any is reused until they span this */
     bool rich_only;      /* rather nothing than a poor unit */
 };
+
+SJ_ALWAYS_INLINE bool sj_slab_is_counted(const struct sj_slab *slab)
+{
+    return (slab->stamp & SJ_STAMP_COUNTED) != 0;
+}
 
 /* Opens a slab of a class for `owner`. NULL if there is no memory. Pages of zero-sized objects fault. */
 struct sj_slab *sj__slab_open(const struct sj_policy *policy, unsigned class_index, void *owner, uint8_t stamp);

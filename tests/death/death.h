@@ -84,6 +84,7 @@ extern const struct death_family death_copy[];
 extern const struct death_family death_written[];
 extern const struct death_family death_overrun[];
 extern const struct death_family death_families[];
+extern const struct death_family death_arenas[];
 
 /* One of each size class and the borders between small and large, ends with SIZE_MAX. */
 extern const size_t death_all_sizes[];

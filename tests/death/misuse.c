@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 static const struct death_family *const tables[] = {
-    death_foreign, death_interior, death_double, death_freed,   death_sized,   death_threads,
-    death_zero,    death_context,  death_copy,   death_written, death_overrun, death_families,
+    death_foreign, death_interior, death_double,  death_freed,   death_sized,    death_threads, death_zero,
+    death_context, death_copy,     death_written, death_overrun, death_families, death_arenas,
 };
 
 static const char *const call_names[DEATH_CALL_COUNT] = {
