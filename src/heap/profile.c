@@ -120,7 +120,7 @@ struct stack {
 
 static void walk(struct stack *stack, const void *caller)
 {
-    size_t count = sj__stack_walk(stack->frames, OWN_FRAMES + SJ_PROFILE_FRAMES), first = 0;
+    size_t count = sj__stack_walk_often(stack->frames, OWN_FRAMES + SJ_PROFILE_FRAMES), first = 0;
     while (first < count && stack->frames[first] != caller)
         first++;
     first = first < count ? first : 0;

@@ -79,13 +79,24 @@ static size_t stack_go_up(struct sj_unwinder *unwinder, const void **frames, siz
     return count;
 }
 
-SJ_NOINLINE size_t sj__stack_walk(const void **frames, size_t most)
+/* The frame that this is inlined into is where the walk begins. */
+SJ_ALWAYS_INLINE size_t stack_walk(const void **frames, size_t most, bool remembers)
 {
-    struct sj_unwinder unwinder = { .is_exact = true };
+    struct sj_unwinder unwinder = { .is_exact = true, .remembers = remembers };
     stack_capture(&unwinder);
     const size_t count = stack_go_up(&unwinder, frames, 0, most);
-    sj_compiler_barrier(); /* no tail call: this frame is where the walk begins */
+    sj_compiler_barrier(); /* no tail call */
     return count;
+}
+
+SJ_NOINLINE size_t sj__stack_walk(const void **frames, size_t most)
+{
+    return stack_walk(frames, most, false);
+}
+
+SJ_NOINLINE size_t sj__stack_walk_often(const void **frames, size_t most)
+{
+    return stack_walk(frames, most, true);
 }
 
 size_t sj__stack_walk_context(const void *context, const void **frames, size_t most)

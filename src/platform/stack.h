@@ -20,7 +20,10 @@
  * frame is the instruction it was at. */
 size_t sj__stack_walk(const void **frames, size_t most);
 
-/* The same from where a signal interrupted the thread: `context` is the third argument of its handler. The first frame is
+/* The same for whoever asks often, from few places, and can bear a wrong frame where code has been unloaded. */
+size_t sj__stack_walk_often(const void **frames, size_t most);
+
+/* The same as the first from where a signal interrupted the thread: `context` is the third argument of its handler. The first frame is
  * the instruction it was at. */
 size_t sj__stack_walk_context(const void *context, const void **frames, size_t most);
 

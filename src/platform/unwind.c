@@ -12,6 +12,8 @@
  */
 #include "platform/unwind.h"
 
+#include "platform/lock.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -178,7 +180,7 @@ struct program {
     bool is_unable; /* met what it does not know */
     struct row row;
     struct row initial;
-    struct row kept[ROWS_KEPT];
+    struct row kept[ROWS_KEPT]; /* the last member: only `kept_count` of them mean anything */
 };
 
 static void set_rule(struct program *program, uint64_t number, enum rule rule, int64_t value)
@@ -387,6 +389,64 @@ static bool find_rules(struct program *program, const unsigned char *record)
     return !program->is_unable;
 }
 
+/* ---- Rules that are remembered ----------------------------------------------------------------------------------- */
+
+enum { REMEMBERED_BITS = 9 };
+
+struct remembered {
+    uint64_t place;
+    const unsigned char *table;
+    bool is_signal;
+    struct row row;
+};
+
+static struct sj_lock remembered_lock; /* is only ever tried */
+static struct remembered remembered[1 << REMEMBERED_BITS];
+
+static struct remembered *remembered_of(uint64_t place)
+{
+    return &remembered[place * 0x9e3779b97f4a7c15u >> (64 - REMEMBERED_BITS)];
+}
+
+static bool recall(struct program *program)
+{
+    if (!sj__try_lock(&remembered_lock))
+        return false;
+    const struct remembered *entry = remembered_of(program->wanted);
+    const bool is_it = entry->place == program->wanted && entry->table == program->table;
+    if (is_it) {
+        program->is_signal = entry->is_signal;
+        program->row = entry->row;
+    }
+    sj__unlock(&remembered_lock);
+    return is_it;
+}
+
+static void remember(const struct program *program)
+{
+    if (!sj__try_lock(&remembered_lock))
+        return;
+    *remembered_of(program->wanted) = (struct remembered){
+        .place = program->wanted, .table = program->table, .is_signal = program->is_signal, .row = program->row
+    };
+    sj__unlock(&remembered_lock);
+}
+
+/* The rules at the wanted place; false if nothing is known about it. */
+static bool settle_rules(struct program *program, bool remembers)
+{
+    if (program->table == NULL)
+        return false;
+    if (remembers && recall(program))
+        return true;
+    const unsigned char *record = find_record(program->table, program->wanted);
+    if (record == NULL || !find_rules(program, record))
+        return false;
+    if (remembers)
+        remember(program);
+    return true;
+}
+
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
 
 /* What an expression gives, on a stack that begins with `first`; the operations are those that compilers write for
@@ -443,9 +503,11 @@ static bool find_value(struct sj_unwinder *unwinder, const struct program *progr
 bool sj__unwind_step(struct sj_unwinder *unwinder)
 {
     const uintptr_t place = unwinder->at[SJ_UNWIND_PC] - !unwinder->is_exact;
-    struct program program = { .table = find_table(place), .wanted = place };
-    const unsigned char *record = program.table != NULL ? find_record(program.table, place) : NULL;
-    if (record == NULL || !find_rules(&program, record) || program.row.rule[SJ_UNWIND_PC] == RULE_SAME)
+    struct program program;
+    memset(&program, 0, offsetof(struct program, kept));
+    program.table = find_table(place);
+    program.wanted = place;
+    if (!settle_rules(&program, unwinder->remembers) || program.row.rule[SJ_UNWIND_PC] == RULE_SAME)
         return false;
     uintptr_t cfa = unwinder->at[program.row.cfa_register] + (uintptr_t)(intptr_t)program.row.cfa_value;
     if (program.row.cfa_rule == RULE_IS_BY && !evaluate(unwinder, program.table + program.row.cfa_value, 0, &cfa))
@@ -453,8 +515,10 @@ bool sj__unwind_step(struct sj_unwinder *unwinder)
     if (!program.is_signal && cfa <= unwinder->at[SJ_UNWIND_SP])
         return false;
     uintptr_t values[SJ_UNWIND_REGISTERS];
-    for (unsigned i = 0; i < SJ_UNWIND_REGISTERS; i++)
-        if (!find_value(unwinder, &program, i, cfa, &values[i]))
+    memcpy(values, unwinder->at, sizeof values);
+    for (unsigned i = 0; i < SJ_UNWIND_REGISTERS; i++) /* most are the same */
+        if ((program.row.rule[i] != RULE_SAME || i == SJ_UNWIND_SP) &&
+            !find_value(unwinder, &program, i, cfa, &values[i]))
             return false;
     memcpy(unwinder->at, values, sizeof values);
     unwinder->is_exact = program.is_signal;

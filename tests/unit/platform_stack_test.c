@@ -20,6 +20,8 @@ enum { MOST = 128 };
 
 static const void *ours[MOST];
 static void *theirs[MOST];
+static const void *again[2][MOST];
+static size_t again_count[2];
 static size_t our_count;
 static size_t their_count;
 static volatile unsigned sink;
@@ -28,6 +30,8 @@ static volatile unsigned sink;
 static __attribute__((noinline)) void look(void)
 {
     our_count = sj__stack_walk(ours, MOST);
+    for (unsigned i = 0; i < 2; i++) /* what the first remembers the second uses */
+        again_count[i] = sj__stack_walk_often(again[i], MOST);
     their_count = (size_t)backtrace(theirs, MOST);
     sink++;
 }
@@ -41,6 +45,11 @@ static void check_same(void)
         return;
     for (size_t i = 1; i < our_count; i++)
         CHECK_EQ((uintptr_t)ours[i], (uintptr_t)theirs[i + more]);
+    for (unsigned turn = 0; turn < 2; turn++) {
+        REQUIRE(again_count[turn] == our_count);
+        for (size_t i = 1; i < our_count; i++)
+            CHECK_EQ((uintptr_t)again[turn][i], (uintptr_t)ours[i]);
+    }
 }
 
 static __attribute__((noinline)) void recurse(unsigned depth)
