@@ -166,7 +166,7 @@ int sj__control_ask(struct sj_remote *remote, enum sj_command command, uint64_t 
     }
 }
 
-bool sj__control_counters(struct sj_remote *remote, struct sj_stats *stats)
+bool sj__control_counters(struct sj_remote *remote, struct sj_stats *stats, struct sj_bill *bill)
 {
     for (unsigned reads = 0; reads < READS; reads++) {
         const uint32_t before = remote->control.filling.value;
@@ -175,10 +175,11 @@ bool sj__control_counters(struct sj_remote *remote, struct sj_stats *stats)
             return false;
         memset(stats, 0, sizeof *stats);
         memcpy(stats, remote->control.counters, bytes < sizeof *stats ? bytes : sizeof *stats);
+        memcpy(bill, remote->control.bill, sizeof *bill);
         if (sj__control_read(remote) != 0)
             return false;
         if (before % 2 == 0 && remote->control.filling.value == before)
-            return stats->version == SJ_STATS_VERSION;
+            return stats->version == SJ_STATS_VERSION && bill->version == SJ_BILL_VERSION;
     }
     return false;
 }

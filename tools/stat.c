@@ -34,7 +34,30 @@ static void print_usage(FILE *out)
         out);
 }
 
-static void print_text(const struct sj_remote *remote, const struct sj_stats *stats)
+/* The lines that have anything, and what they add up to. */
+static void print_bill(const struct sj_bill *bill)
+{
+    char amount[SJ_AMOUNT_BYTES];
+    printf("%-9s ", "bill");
+    for (unsigned line = 0; line < SJ_BILL_LINES; line++)
+        if (bill->line[line] > 0)
+            printf("%s %s, ", sj__bill_names[line], sj__counter_text(SJ_UNIT_BYTES, bill->line[line], amount));
+    if (bill->in_flight_bytes != 0)
+        printf("in flight %lld bytes, ", (long long)bill->in_flight_bytes);
+    printf("in all %s", sj__counter_text(SJ_UNIT_BYTES, bill->committed_bytes, amount));
+    printf(", at most %s\n%-9s", sj__counter_text(SJ_UNIT_BYTES, bill->peak_bytes, amount), "reserve");
+    const char *comma = "";
+    for (unsigned line = 0; line < SJ_RESERVE_LINES; line++) {
+        if (bill->reserve[line] == 0)
+            continue;
+        printf("%s %s %s", comma, sj__reserve_names[line],
+               sj__counter_text(SJ_UNIT_BYTES, bill->reserve[line], amount));
+        comma = ",";
+    }
+    putchar('\n');
+}
+
+static void print_text(const struct sj_remote *remote, const struct sj_stats *stats, const struct sj_bill *bill)
 {
     char amount[SJ_AMOUNT_BYTES];
     const struct sj_control *control = &remote->control;
@@ -58,9 +81,18 @@ static void print_text(const struct sj_remote *remote, const struct sj_stats *st
                sj__counter_text(counter->unit, sj__counter_read(counter, stats), amount));
     }
     putchar('\n');
+    print_bill(bill);
 }
 
-static void print_json(const struct sj_remote *remote, const struct sj_stats *stats)
+static void print_lines_json(const char *name, const char *const *names, const uint64_t *lines, unsigned count)
+{
+    printf(",\"%s\":{", name);
+    for (unsigned line = 0; line < count; line++)
+        printf("%s\"%s\":%llu", line > 0 ? "," : "", names[line], (unsigned long long)lines[line]);
+    putchar('}');
+}
+
+static void print_json(const struct sj_remote *remote, const struct sj_stats *stats, const struct sj_bill *bill)
 {
     const struct sj_control *control = &remote->control;
     printf("{\"pid\":%d,\"release\":", (int)remote->target.process);
@@ -71,12 +103,17 @@ static void print_json(const struct sj_remote *remote, const struct sj_stats *st
            (unsigned long long)sj__control_age_ms(remote));
     for (size_t i = 0; i < sj__counters_count; i++)
         printf(",\"%s\":%llu", sj__counters[i].name, (unsigned long long)sj__counter_read(&sj__counters[i], stats));
-    puts("}");
+    print_lines_json("bill", sj__bill_names, bill->line, SJ_BILL_LINES);
+    print_lines_json("reserve", sj__reserve_names, bill->reserve, SJ_RESERVE_LINES);
+    printf(",\"committed_bytes\":%llu,\"in_flight_bytes\":%lld,\"peak_bytes\":%llu}\n",
+           (unsigned long long)bill->committed_bytes, (long long)bill->in_flight_bytes,
+           (unsigned long long)bill->peak_bytes);
 }
 
 static int show(struct sj_remote *remote, bool json, unsigned wait_ms)
 {
     struct sj_stats stats;
+    struct sj_bill bill;
     const int process = (int)remote->target.process;
     const int error = sj__control_ask(remote, SJ_COMMAND_COUNTERS, 0, wait_ms);
     if (error != 0 && error != ETIMEDOUT && error != EBUSY) {
@@ -91,12 +128,12 @@ static int show(struct sj_remote *remote, bool json, unsigned wait_ms)
     else if (error != 0)
         sj__message("pending: process %d has taken no slow path since it was asked", process);
     const bool is_fresh = error == 0 && remote->control.answer.error == 0;
-    if (!sj__control_counters(remote, &stats)) {
+    if (!sj__control_counters(remote, &stats, &bill)) {
         if (is_fresh)
             sj__message("process %d counts as another version of the library does", process);
         return is_fresh || error == 0 ? SJ_EXIT_CANNOT_TELL : SJ_EXIT_PENDING;
     }
-    (json ? print_json : print_text)(remote, &stats);
+    (json ? print_json : print_text)(remote, &stats, &bill);
     return is_fresh ? SJ_EXIT_GOOD : SJ_EXIT_PENDING;
 }
 

@@ -21,10 +21,20 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAME_COLUMN = 2, AMOUNT_COLUMN = 30, RATE_COLUMN = 46, AMOUNT_WIDTH = 14, ANSWER_MS = 200 };
+enum {
+    FIRST_ROW = 3,
+    NAME_COLUMN = 2,
+    AMOUNT_COLUMN = 30,
+    RATE_COLUMN = 46,
+    BILL_COLUMN = 64,
+    AMOUNT_WIDTH = 14,
+    BILL_WIDTH = 14 + AMOUNT_WIDTH + 5,
+    ANSWER_MS = 200
+};
 
 struct picture {
     struct sj_stats stats;
+    struct sj_bill bill;
     uint64_t filled_ms;
     bool is_there;
 };
@@ -80,11 +90,33 @@ static const char *rate_text(const struct sj_counter *counter, const struct pict
     return buffer;
 }
 
+/* Beside the counters, where there is room: the lines that have anything, and their share. */
+static void draw_bill(const struct sj_bill *bill)
+{
+    char amount[SJ_AMOUNT_BYTES];
+    int row = FIRST_ROW;
+    if (COLS < BILL_COLUMN + BILL_WIDTH || bill->committed_bytes == 0)
+        return;
+    attron(A_BOLD);
+    mvprintw(row++, BILL_COLUMN, "%-14s%*s", "bill", AMOUNT_WIDTH,
+             sj__counter_text(SJ_UNIT_BYTES, bill->committed_bytes, amount));
+    attroff(A_BOLD);
+    for (unsigned line = 0; line < SJ_BILL_LINES && row < LINES; line++) {
+        if (bill->line[line] == 0)
+            continue;
+        mvprintw(row++, BILL_COLUMN, "%-14s%*s %3.0f%%", sj__bill_names[line], AMOUNT_WIDTH,
+                 sj__counter_text(SJ_UNIT_BYTES, bill->line[line], amount),
+                 100 * (double)bill->line[line] / (double)bill->committed_bytes);
+    }
+    if (bill->in_flight_bytes != 0 && row < LINES)
+        mvprintw(row, BILL_COLUMN, "%-14s%*lld", "in flight", AMOUNT_WIDTH, (long long)bill->in_flight_bytes);
+}
+
 static void draw_counters(const struct picture *before, const struct picture *now)
 {
     char amount[SJ_AMOUNT_BYTES], rate[SJ_AMOUNT_BYTES];
     const char *topic = "";
-    int row = 3;
+    int row = FIRST_ROW;
     mvprintw(row++, AMOUNT_COLUMN, "%*s  %*s", AMOUNT_WIDTH, "now", AMOUNT_WIDTH, "gained a second");
     for (size_t i = 0; i < sj__counters_count && row < LINES; i++) {
         const struct sj_counter *counter = &sj__counters[i];
@@ -118,7 +150,7 @@ static int watch(struct sj_remote *remote, unsigned every_ms)
             error = ECONNREFUSED;
         if (error != 0 && error != ETIMEDOUT && error != EBUSY)
             break;
-        next.is_there = sj__control_counters(remote, &next.stats);
+        next.is_there = sj__control_counters(remote, &next.stats, &next.bill);
         next.filled_ms = remote->control.filled_ms;
         if (next.is_there && next.filled_ms != now.filled_ms) {
             before = now;
@@ -126,8 +158,10 @@ static int watch(struct sj_remote *remote, unsigned every_ms)
         }
         erase();
         draw_head(remote, is_fresh);
-        if (now.is_there)
+        if (now.is_there) {
             draw_counters(&before, &now);
+            draw_bill(&now.bill);
+        }
         refresh();
         timeout((int)every_ms);
         error = 0;

@@ -4,6 +4,7 @@
  */
 #include "front/live.h"
 
+#include "front/bill.h"
 #include "front/check.h"
 #include "front/control.h"
 #include "front/entry.h"
@@ -26,6 +27,7 @@
 #include <string.h>
 
 _Static_assert(sizeof(struct sj_stats) <= SJ_CONTROL_COUNTERS_MAX, "the control block has room for the counters");
+_Static_assert(sizeof(struct sj_bill) <= SJ_CONTROL_BILL_MAX, "and for the bill");
 
 static struct sj_lock live_lock = SJ_LOCK_INIT(SJ_RANK_LIVE);
 
@@ -242,10 +244,13 @@ int sj__live_raise(unsigned level)
 static void fill_counters(struct sj_control *control)
 {
     struct sj_stats stats;
+    struct sj_bill bill;
     sj__summary_fill(&stats);
+    sj__bill_fill(&bill, false); /* what is resident the reader can ask the kernel */
     uint32_t filling = sj_load_relaxed_u32(&control->filling);
     (void)sj_exchange_acq_rel_u32(&control->filling, filling + 1); /* odd: the reader looks before and after */
     memcpy(control->counters, &stats, sizeof stats);
+    memcpy(control->bill, &bill, sizeof bill);
     control->counters_bytes = sizeof stats;
     control->filled_ms = sj__clock_ms();
     sj_store_release_u32(&control->filling, filling + 2);

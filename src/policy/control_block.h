@@ -23,10 +23,15 @@
 
 #define SJ_CONTROL_MAGIC "scrubjay control" /* 16 bytes, without its NUL */
 
-enum { SJ_CONTROL_VERSION = 2, SJ_CONTROL_MAGIC_BYTES = 16, SJ_CONTROL_COUNTERS_MAX = 3072 };
+enum {
+    SJ_CONTROL_VERSION = 3,
+    SJ_CONTROL_MAGIC_BYTES = 16,
+    SJ_CONTROL_COUNTERS_MAX = 2048,
+    SJ_CONTROL_BILL_MAX = 1024
+};
 
 enum sj_command {
-    SJ_COMMAND_COUNTERS = 1, /* fills the counters */
+    SJ_COMMAND_COUNTERS = 1, /* fills the counters and the bill */
     SJ_COMMAND_PURGE, /* gives free memory back: number 0 as sj_purge(0), else as sj_purge(1). Answer: 1 if any was */
     SJ_COMMAND_LEVEL, /* raises to level `number`. Answer: the level in force */
     SJ_COMMAND_RELEASE_MS, /* sets release_ms to `number`; all ones: never */
@@ -62,7 +67,8 @@ struct sj_control {
     struct sj_atomic_u32 waiting;  /* 1: after a raise some threads have not come by yet */
     struct sj_atomic_u32 unsealed; /* 1: the page that leads to the allocator's functions could not be made read-only */
     uint64_t counters[SJ_CONTROL_COUNTERS_MAX / 8];
-    uint64_t profile; /* the address of struct sj_profile, see profile.h; 0: there is none */
+    uint64_t bill[SJ_CONTROL_BILL_MAX / 8]; /* struct sj_bill, which says its own version, filled with the counters */
+    uint64_t profile;                       /* the address of struct sj_profile, see profile.h; 0: there is none */
 };
 
 static inline uint64_t sj_control_checksum(uint64_t sequence, uint64_t command, uint64_t number)

@@ -116,7 +116,9 @@ import json, sys
 s = json.load(sys.stdin)
 assert s["allocations"] >= s["frees"] > 0, s
 assert s["sampled"] >= 0 and s["samples_skipped"] >= 0 and s["slab_guards"] >= 0 and s["traps_refused"] >= 0, s
-assert s["live_bytes"] > 0 and s["slab_bytes"] > 0, s'
+assert s["live_bytes"] > 0 and s["slab_bytes"] > 0, s
+assert sum(s["bill"].values()) + s["in_flight_bytes"] == s["committed_bytes"] <= s["peak_bytes"], s
+assert s["bill"]["live"] > 0 and s["reserve"]["records"] > 0, s'
     end
 }
 check stat_is_json ledger_by_stat
@@ -252,6 +254,8 @@ on_a_screen()
     says "$(cat shown)" "process $process"
     says "$(cat shown)" "level 1"
     says "$(cat shown)" "gained a second"
+    grep -Eq "bill +[0-9.]+ [KMGT]iB$" shown || echo "no bill: $(cat shown)"
+    grep -Eq "  live +[0-9.]+ [KMGT]iB +[0-9]+%" shown || echo "no line live: $(cat shown)"
     ask ctl "$process" level=2 >/dev/null
     until screen | grep -q 'level 2 (started at 1)'; do tmux -S "$work/tmux" has-session 2>/dev/null || break; done
     says "$(screen)" "level 2 (started at 1)"
