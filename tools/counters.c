@@ -65,22 +65,6 @@ const struct sj_counter sj__counters[] = {
     COUNTER(weak_seeds, COUNT, "dropped", "weak seeds"),
 };
 
-const char *const sj__bill_names[SJ_BILL_LINES] = {
-#define SJ_BILL_LINE(NAME, name, meaning) [SJ_BILL_##NAME] = #name,
-#define SJ_RESERVE_LINE(NAME, name, meaning)
-#include "policy/bill.def"
-#undef SJ_BILL_LINE
-#undef SJ_RESERVE_LINE
-};
-
-const char *const sj__reserve_names[SJ_RESERVE_LINES] = {
-#define SJ_BILL_LINE(NAME, name, meaning)
-#define SJ_RESERVE_LINE(NAME, name, meaning) [SJ_RESERVE_##NAME] = #name,
-#include "policy/bill.def"
-#undef SJ_BILL_LINE
-#undef SJ_RESERVE_LINE
-};
-
 const size_t sj__counters_count = sizeof sj__counters / sizeof sj__counters[0];
 
 uint64_t sj__counter_read(const struct sj_counter *counter, const struct sj_stats *stats)

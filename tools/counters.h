@@ -27,10 +27,6 @@ struct sj_counter {
 extern const struct sj_counter sj__counters[];
 extern const size_t sj__counters_count;
 
-/* The lines of the bill and of the reserve by name. */
-extern const char *const sj__bill_names[SJ_BILL_LINES];
-extern const char *const sj__reserve_names[SJ_RESERVE_LINES];
-
 uint64_t sj__counter_read(const struct sj_counter *counter, const struct sj_stats *stats);
 
 enum { SJ_AMOUNT_BYTES = 32 };

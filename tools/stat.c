@@ -13,6 +13,7 @@
 #include "command.h"
 #include "control.h"
 #include "counters.h"
+#include "policy/bill.h"
 
 #include <errno.h>
 #include <getopt.h>

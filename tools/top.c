@@ -12,6 +12,7 @@
 #include "command.h"
 #include "control.h"
 #include "counters.h"
+#include "policy/bill.h"
 
 #include <curses.h>
 #include <errno.h>

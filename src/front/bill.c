@@ -20,19 +20,26 @@ void sj__bill_fill(struct sj_bill *bill, bool with_resident)
         bill->untouched_bytes = bill->committed_bytes - bill->resident_bytes;
 }
 
-SJ_EXPORT int sj_bill_read(struct sj_bill *bill, size_t bytes)
+bool sj__bill_ask(struct sj_bill *bill, bool with_resident)
 {
-    struct sj_bill made;
     sigset_t signals;
     if (!sj__start() || sj__sealed.settings.disable || sj__slow_is_inside()) {
         errno = sj__slow_is_inside() ? EAGAIN : sj__sealed.settings.disable ? ENOTSUP : ENOMEM;
-        return -1;
+        return false;
     }
     sj__thread_block_signals(&signals); /* a handler that allocates or forks would find this thread deep inside */
     sj__heap_inside = SJ_INSIDE_SPANS;
-    sj__bill_fill(&made, true);
+    sj__bill_fill(bill, with_resident);
     sj__heap_inside = SJ_OUTSIDE;
     sj__thread_let_signals_in(&signals);
+    return true;
+}
+
+SJ_EXPORT int sj_bill_read(struct sj_bill *bill, size_t bytes)
+{
+    struct sj_bill made;
+    if (!sj__bill_ask(&made, true))
+        return -1;
     made.bytes = (uint32_t)(bytes < sizeof made ? bytes : sizeof made);
     memcpy(bill, &made, made.bytes);
     return 0;

@@ -14,4 +14,7 @@
 
 void sj__bill_fill(struct sj_bill *bill, bool with_resident);
 
+/* The same for the program, whose thread may be anywhere. False, with errno: as sj_bill_read. */
+bool sj__bill_ask(struct sj_bill *bill, bool with_resident);
+
 #endif

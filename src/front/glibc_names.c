@@ -10,10 +10,12 @@
  * Concurrency: as scrubjay.h.
  */
 #include "front/api.h"
+#include "front/bill.h"
 #include "front/calls.h"
 #include "front/control.h"
 #include "front/names.h"
 #include "front/stats_out.h"
+#include "policy/bill.h"
 #include "scrubjay.h"
 
 #include <errno.h>
@@ -57,18 +59,22 @@ SJ_EXPORT struct mallinfo2 mallinfo2(void)
 {
     struct mallinfo2 info;
     struct sj_stats stats;
+    struct sj_bill bill;
     struct mallinfo2 (*next)(void) = (struct mallinfo2(*)(void))sj__entry_next("mallinfo2");
     if (next != NULL)
         return next();
     memset(&info, 0, sizeof info);
-    if (sj_stats_read(&stats) != 0)
+    if (sj_stats_read(&stats) != 0 || !sj__bill_ask(&bill, false))
         return info;
-    info.arena = stats.slab_bytes + stats.free_held_bytes;
+    /* With what is in large blocks and the records it is all that is committed. */
+    info.arena = bill.committed_bytes - bill.line[SJ_BILL_RECORDS] - bill.line[SJ_BILL_MAP] - stats.large_live_bytes;
     info.ordblks = stats.slabs;
     info.hblks = stats.large_live_blocks;
     info.hblkhd = stats.large_live_bytes;
     info.uordblks = stats.live_bytes - stats.large_live_bytes;
     info.fordblks = info.arena - info.uordblks;
+    info.usmblks = bill.peak_bytes;
+    info.fsmblks = bill.line[SJ_BILL_CACHED_SLOTS];
     info.keepcost = stats.free_held_bytes;
     return info;
 }
@@ -92,6 +98,8 @@ SJ_EXPORT struct mallinfo mallinfo(void)
         .ordblks = clamp(wide.ordblks),
         .hblks = clamp(wide.hblks),
         .hblkhd = clamp(wide.hblkhd),
+        .usmblks = clamp(wide.usmblks),
+        .fsmblks = clamp(wide.fsmblks),
         .uordblks = clamp(wide.uordblks),
         .fordblks = clamp(wide.fordblks),
         .keepcost = clamp(wide.keepcost),
@@ -107,31 +115,43 @@ SJ_EXPORT void malloc_stats(void)
         sj__stats_out_print();
 }
 
-/* glibc's format, as far as the words fit. */
+/* glibc's words, as far as they fit: "fast" is what threads have at hand, and each line of the bill is an aspect. */
+static void write_info(FILE *stream, const struct sj_stats *stats, const struct sj_bill *bill)
+{
+    const uint64_t *line = bill->line;
+    uint64_t records_bytes = line[SJ_BILL_RECORDS] + line[SJ_BILL_MAP];
+    uint64_t rest_bytes = bill->committed_bytes - records_bytes - stats->live_bytes - line[SJ_BILL_CACHED_SLOTS];
+    (void)fprintf(stream, "<malloc version=\"1\">\n<heap nr=\"0\">\n<sizes>\n</sizes>\n");
+    (void)fprintf(stream, "<total type=\"fast\" count=\"0\" size=\"%" PRIu64 "\"/>\n", line[SJ_BILL_CACHED_SLOTS]);
+    (void)fprintf(stream, "<total type=\"rest\" count=\"%" PRIu64 "\" size=\"%" PRIu64 "\"/>\n", stats->slabs,
+                  rest_bytes);
+    (void)fprintf(stream, "<system type=\"current\" size=\"%" PRIu64 "\"/>\n", bill->committed_bytes);
+    (void)fprintf(stream, "<system type=\"max\" size=\"%" PRIu64 "\"/>\n", bill->peak_bytes);
+    for (unsigned i = 0; i < SJ_BILL_LINES; i++)
+        (void)fprintf(stream, "<aspect type=\"%s\" size=\"%" PRIu64 "\"/>\n", sj__bill_names[i], line[i]);
+    (void)fprintf(stream, "</heap>\n<total type=\"fast\" count=\"0\" size=\"%" PRIu64 "\"/>\n",
+                  line[SJ_BILL_CACHED_SLOTS]);
+    (void)fprintf(stream, "<total type=\"rest\" count=\"%" PRIu64 "\" size=\"%" PRIu64 "\"/>\n", stats->slabs,
+                  rest_bytes);
+    (void)fprintf(stream, "<total type=\"mmap\" count=\"%" PRIu64 "\" size=\"%" PRIu64 "\"/>\n",
+                  stats->large_live_blocks, stats->large_live_bytes);
+    (void)fprintf(stream, "<system type=\"current\" size=\"%" PRIu64 "\"/>\n", bill->committed_bytes);
+    (void)fprintf(stream, "<system type=\"max\" size=\"%" PRIu64 "\"/>\n", bill->peak_bytes);
+    (void)fprintf(stream, "<aspect type=\"total\" size=\"%" PRIu64 "\"/>\n</malloc>\n", stats->window_bytes);
+}
+
 SJ_EXPORT int malloc_info(int options, FILE *stream)
 {
     struct sj_stats stats;
+    struct sj_bill bill;
     int (*next)(int, FILE *) = (int (*)(int, FILE *))sj__entry_next("malloc_info");
     if (next != NULL)
         return next(options, stream);
     if (options != 0)
         return EINVAL;
-    if (sj_stats_read(&stats) != 0)
+    if (sj_stats_read(&stats) != 0 || !sj__bill_ask(&bill, false))
         return ENOMEM;
-    (void)fprintf(stream,
-                  "<malloc version=\"1\">\n"
-                  "<heap nr=\"0\">\n<sizes>\n</sizes>\n"
-                  "<total type=\"fast\" count=\"0\" size=\"0\"/>\n"
-                  "<total type=\"rest\" count=\"%" PRIu64 "\" size=\"%" PRIu64 "\"/>\n"
-                  "<system type=\"current\" size=\"%" PRIu64 "\"/>\n"
-                  "</heap>\n"
-                  "<total type=\"rest\" count=\"%" PRIu64 "\" size=\"%" PRIu64 "\"/>\n"
-                  "<total type=\"mmap\" count=\"%" PRIu64 "\" size=\"%" PRIu64 "\"/>\n"
-                  "<system type=\"current\" size=\"%" PRIu64 "\"/>\n"
-                  "</malloc>\n",
-                  stats.slabs, stats.slab_bytes - (stats.live_bytes - stats.large_live_bytes), stats.slab_bytes,
-                  stats.slabs, stats.slab_bytes - (stats.live_bytes - stats.large_live_bytes), stats.large_live_blocks,
-                  stats.large_live_bytes, stats.slab_bytes + stats.large_live_bytes + stats.free_held_bytes);
+    write_info(stream, &stats, &bill);
     return 0;
 }
 

@@ -12,22 +12,8 @@
 #include "front/summary.h"
 #include "platform/pages.h"
 #include "platform/process.h"
+#include "policy/bill.h"
 #include "span/release.h"
-
-static const char *const bill_names[] = {
-#define SJ_BILL_LINE(NAME, name, meaning) #name,
-#define SJ_RESERVE_LINE(NAME, name, meaning)
-#include "policy/bill.def"
-#undef SJ_BILL_LINE
-#undef SJ_RESERVE_LINE
-};
-static const char *const reserve_names[] = {
-#define SJ_BILL_LINE(NAME, name, meaning)
-#define SJ_RESERVE_LINE(NAME, name, meaning) #name,
-#include "policy/bill.def"
-#undef SJ_BILL_LINE
-#undef SJ_RESERVE_LINE
-};
 
 static void add_bill(struct sj_writer *writer, bool with_resident)
 {
@@ -35,7 +21,7 @@ static void add_bill(struct sj_writer *writer, bool with_resident)
     sj__bill_fill(&bill, with_resident);
     sj__writer_topic(writer, "bill");
     for (unsigned line = 0; line < SJ_BILL_LINES; line++)
-        sj__writer_part(writer, "line", bill_names[line], bill.line[line]);
+        sj__writer_part(writer, "line", sj__bill_names[line], bill.line[line]);
     sj__writer_topic(writer, "committed");
     sj__writer_gauge(writer, "bytes", bill.committed_bytes);
     sj__writer_signed(writer, "in_flight", bill.in_flight_bytes);
@@ -46,7 +32,7 @@ static void add_bill(struct sj_writer *writer, bool with_resident)
     }
     sj__writer_topic(writer, "reserve");
     for (unsigned line = 0; line < SJ_RESERVE_LINES; line++)
-        sj__writer_part(writer, "line", reserve_names[line], bill.reserve[line]);
+        sj__writer_part(writer, "line", sj__reserve_names[line], bill.reserve[line]);
 }
 
 static uint64_t mib_s(uint64_t byte_ms)

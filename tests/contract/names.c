@@ -117,6 +117,35 @@ static void names_mallinfo2__moves_with_each_allocation(void)
     CHECK(info.arena + info.hblkhd >= info.uordblks);
 }
 
+/* Small blocks and large ones, each step of a random program: what is in use moves by what the block has, and all adds up. */
+static void names_mallinfo2__follows_each_step(void)
+{
+    enum { BLOCKS = 40, STEPS = 400 };
+    static void *blocks[BLOCKS];
+    uint64_t state = unit_state.seed;
+    for (int step = 0; step < STEPS; step++) {
+        void **block = &blocks[unit_random_below(&state, BLOCKS)];
+        bool is_large = unit_random_below(&state, 4) == 0;
+        size_t size = 1 + unit_random_below(&state, is_large ? 300000 : 3000), before = bytes_in_use();
+        size_t had = malloc_usable_size(*block), has = 0;
+        if (*block != NULL) {
+            free(*block);
+            *block = NULL;
+        } else {
+            *block = malloc(size);
+            has = malloc_usable_size(*block);
+        }
+        struct mallinfo2 info = mallinfo2();
+        size_t after = info.uordblks + info.hblkhd;
+        if (!CHECK(*block != NULL ? after >= before + has : after <= before - had))
+            unit_print("# size %zu: %zu before, %zu after\n", size, before, after);
+        CHECK(info.fordblks == info.arena - info.uordblks && info.fsmblks + info.keepcost <= info.fordblks);
+        CHECK(info.usmblks >= info.arena + info.hblkhd);
+    }
+    for (int i = 0; i < BLOCKS; i++)
+        free(blocks[i]);
+}
+
 static size_t read_info(char *text, size_t bytes)
 {
     FILE *stream = tmpfile();
@@ -166,6 +195,16 @@ static void names_malloc_info__is_xml(void)
     CHECK(strncmp(text, "<malloc", 7) == 0);
     if (!CHECK(well_formed(text)))
         unit_print("# %.400s\n", text);
+    unsigned long long committed = 0, part, sum = 0;
+    const char *at = strstr(text, "<system type=\"current\" size=\"");
+    if (CHECK(at != NULL))
+        committed = strtoull(strstr(at, "size=") + 6, NULL, 10);
+    while ((at = strstr(at, "<aspect type=")) != NULL && strncmp(at, "<aspect type=\"total", 19) != 0) {
+        part = strtoull(strstr(at, "size=") + 6, NULL, 10);
+        sum += part;
+        at++;
+    }
+    CHECK_EQ(sum, committed); /* each line of the bill */
     /* The manual says -1 and errno, glibc answers EINVAL. */
     CHECK(malloc_info(1, stdout) != 0);
     free(small);
@@ -303,6 +342,7 @@ int main(int argc, char **argv)
     RUN(names_all__come_from_one_library);
     RUN(names_siblings__work_together);
     RUN(names_mallinfo2__moves_with_each_allocation);
+    RUN(names_mallinfo2__follows_each_step);
     RUN(names_malloc_info__is_xml);
     RUN(names_malloc_trim__says_one_then_zero);
     RUN(names_malloc_trim__gives_memory_back);
