@@ -13,6 +13,7 @@
 #include "base/format.h"
 #include "front/counted.h"
 #include "front/entry.h"
+#include "heap/profile.h"
 #include "platform/thread.h"
 #include "policy/options.h"
 #include "report/report.h"
@@ -181,6 +182,12 @@ static void check_large(const struct sj_large *large, const void *caller)
     sj__slow_check_large(large, (struct sj_asker){ .function = "sj_arena_reset", .caller = caller });
 }
 
+static bool is_in(const void *block, const void *of)
+{
+    struct sj_judgement judgement = sj__judge(block);
+    return judgement.account != SJ_NO_ACCOUNT && sj__named_of(judgement.account) == of;
+}
+
 static void empty(const struct sj_arena *arena, struct sj_asker asker,
                   void (*how)(struct sj_named *, const struct sj_named_checks *))
 {
@@ -190,6 +197,7 @@ static void empty(const struct sj_arena *arena, struct sj_asker asker,
     if (named != NULL) {
         sj__thread_block_signals(&signals); /* a handler that allocates would find this thread deep inside */
         sj__heap_inside = SJ_INSIDE_SPANS;
+        sj__profile_forget_those(is_in, named);
         how(named, &(struct sj_named_checks){ check_slot, check_large, asker.caller });
         sj__heap_inside = SJ_OUTSIDE;
         sj__thread_let_signals_in(&signals);

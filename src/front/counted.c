@@ -9,6 +9,7 @@
 #include "front/entry.h"
 #include "front/live.h"
 #include "heap/adopt.h"
+#include "heap/profile.h"
 #include "report/report.h"
 
 #include <errno.h>
@@ -104,6 +105,8 @@ static void *small(struct sj_heap *heap, uint32_t account, size_t slab_bytes, co
         if (way == 0 || sj__slow_make_room(way - 1, slab_bytes))
             block = sj__heap_locked_malloc(heap, request->size_bytes, request->alignment, request->zero, account);
     sj__slow_leave(outer);
+    if (block != NULL && sj__profile_is_due(request->size_bytes))
+        sj__profile_note_malloc(block, request->size_bytes, request->size_bytes, request->asker.caller);
     return block;
 }
 

@@ -108,7 +108,7 @@ void *sj__slow_large(const struct sj_policy *policy, const struct sj_call *reque
         if (sj__slow_make_room(way, at_most_bytes))
             block = sj__large_malloc(policy, size_bytes, alignment, request->zero);
     leave_after_due(outer);
-    if (block != NULL && sj__profile_is_large_due(size_bytes))
+    if (block != NULL && sj__profile_is_due(size_bytes))
         sj__profile_note_malloc(block, size_bytes, size_bytes, request->asker.caller);
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
@@ -393,6 +393,7 @@ static bool free_large(const struct sj_judgement *judgement, void *block, struct
 
 void sj__slow_free_judged(const struct sj_judgement *judgement, void *block, struct sj_asker asker)
 {
+    sj_profile_note_free(block);
     if (judgement->slab != NULL) {
         free_slot(judgement, block, asker);
         return;
@@ -572,7 +573,7 @@ static void *resize_large(const struct sj_judgement *judgement, size_t size_byte
     sj__heap_inside = outer;
     if (sj_unlikely(judgement->account != SJ_NO_ACCOUNT))
         sj__named_resized_large(judgement->account, large, before_bytes, more_bytes);
-    if (block != NULL && sj__profile_is_large_due(size_bytes))
+    if (block != NULL && sj__profile_is_due(size_bytes))
         sj__profile_note_malloc(block, size_bytes, size_bytes, asker.caller);
     errno = saved_errno;
     return block;

@@ -40,7 +40,8 @@ static uint32_t site_slots[SLOTS]; /* sites by the hash of their stack, in the f
 static struct record *record_chunks[RECORD_CHUNKS];
 static uint32_t records_used, free_first; /* records are counted from 1 */
 static struct sj_atomic_u64 draws;        /* of a sequence that is spread by mixing */
-static struct sj_atomic_u64 large_until;  /* bytes of large blocks that are not sampled before one is; may go below 0 */
+static struct sj_atomic_u64
+    block_until; /* bytes of blocks drawn one by one that are not sampled before one is; may go below 0 */
 
 /* ---- Draws ------------------------------------------------------------------------------------------------------- */
 
@@ -67,7 +68,7 @@ void sj__profile_start(const struct sj_settings *settings)
         (void)sj__entropy_fill(&seed, sizeof seed);
     sj_store_relaxed_u64(&draws, seed);
     sj__profile_rate = settings->profile_rate < UINT32_MAX ? (uint32_t)settings->profile_rate : UINT32_MAX;
-    sj_store_relaxed_u64(&large_until, sj__profile_draw());
+    sj_store_relaxed_u64(&block_until, sj__profile_draw());
     memcpy(sj__profile.magic, SJ_PROFILE_MAGIC, SJ_PROFILE_MAGIC_BYTES);
     sj__profile.version = SJ_PROFILE_VERSION;
     sj__profile.bytes = sizeof sj__profile;
@@ -77,14 +78,14 @@ void sj__profile_start(const struct sj_settings *settings)
     sj__profile.self = (uint64_t)(uintptr_t)&sj__profile;
 }
 
-bool sj__profile_is_large_due(size_t size_bytes)
+bool sj__profile_is_due(size_t size_bytes)
 {
     if (sj_likely(sj__profile_rate == 0))
         return false;
-    int64_t until = (int64_t)sj_fetch_sub_relaxed_u64(&large_until, size_bytes);
+    int64_t until = (int64_t)sj_fetch_sub_relaxed_u64(&block_until, size_bytes);
     if (until >= (int64_t)size_bytes || until < 0) /* below 0: another thread's is, and it has not drawn again yet */
         return false;
-    (void)sj_fetch_add_relaxed_u64(&large_until, sj__profile_draw() + size_bytes - (uint64_t)until);
+    (void)sj_fetch_add_relaxed_u64(&block_until, sj__profile_draw() + size_bytes - (uint64_t)until);
     return true;
 }
 
@@ -309,6 +310,19 @@ void sj__profile_forget(const void *block)
         return;
     enum sj_inside outer = begin();
     forget_locked(block);
+    end(outer);
+}
+
+void sj__profile_forget_those(bool (*is_one)(const void *block, const void *of), const void *of)
+{
+    if (sj__profile_rate == 0)
+        return;
+    enum sj_inside outer = begin();
+    for (uint32_t number = 1; number <= records_used; number++) {
+        const void *block = (const void *)(uintptr_t)record_at(number)->address;
+        if (block != NULL && is_one(block, of))
+            forget_locked(block);
+    }
     end(outer);
 }
 

@@ -5,8 +5,8 @@
  * Why this way: each byte that is allocated is sampled with the same chance, so an allocation with a chance that grows with its
  * size, and what a sample stands for is its size divided by that chance: an estimate without bias. Small ones are drawn where a
  * bin gets its slots (heap.c), so the fast paths know nothing of it; the sampled one itself is served from the heap that all
- * threads share. So its free leaves the owner's fast path by itself, and only frees that do are looked up here. Large blocks
- * are drawn and looked up one by one. doc/adr/0113.
+ * threads share. So its free leaves the owner's fast path by itself, and only frees that do are looked up here. Large blocks,
+ * and those of arenas and labels, are drawn one by one. doc/adr/0113.
  *
  *     .bss     struct sj_profile        what readers begin with
  *     arena    chunks of sites          a stack and what it has allocated, what of it lives, and lived at the peak
@@ -35,13 +35,16 @@ void sj__profile_start(const struct sj_settings *settings);
 /* How many bytes are not sampled before one is. UINT64_MAX: none ever. */
 uint64_t sj__profile_draw(void);
 
-/* True if a large block that was just allocated is a sample. */
-bool sj__profile_is_large_due(size_t size_bytes);
+/* True if a block that was just allocated, and not out of a thread's bin, is a sample: a large one, or one of an account. */
+bool sj__profile_is_due(size_t size_bytes);
 
 /* A sample: `chance_bytes` is what the draw went over, not 0, and `caller` the return address in the program. */
 void sj__profile_note_malloc(const void *block, size_t size_bytes, size_t chance_bytes, const void *caller);
 
 void sj__profile_forget(const void *block);
+
+/* Before many blocks are freed at once: forgets those of which `is_one` says so, which takes no lock. */
+void sj__profile_forget_those(bool (*is_one)(const void *block, const void *of), const void *of);
 
 SJ_ALWAYS_INLINE size_t sj_profile_head_of(const void *block)
 {

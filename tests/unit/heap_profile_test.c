@@ -131,6 +131,35 @@ static void blocks_are_followed(void)
     check_sums();
 }
 
+static void arenas_and_labels_are_followed(void)
+{
+    struct sj_profile_tally before = sj__profile.live;
+    struct sj_arena *arena = sj_arena_create("one", "level=2");
+    REQUIRE(arena != NULL);
+    void *small = sj_arena_malloc(arena, "a", 200), *large = sj_arena_calloc(arena, NULL, 1, 100000);
+    const struct sj_profile_site *site = sj__profile_site_of(small);
+    REQUIRE(site != NULL && site->frames_count > 0);
+    CHECK(site->frames[0] - (uintptr_t)arenas_and_labels_are_followed < 4000);
+    CHECK_EQ(sj__profile.live.bytes, before.bytes + 100200);
+    sj_arena_free(arena, small);
+    CHECK_EQ(sj__profile.live.bytes, before.bytes + 100000);
+    for (unsigned i = 0; i < 100; i++)
+        (void)sj_arena_malloc(arena, NULL, 50 * i + 1);
+    CHECK(sj__profile_site_of(large) != NULL);
+    sj_arena_reset(arena);
+    CHECK(memcmp(&before, &sj__profile.live, sizeof before) == 0);
+    (void)sj_arena_malloc(arena, NULL, 300);
+    sj_arena_destroy(arena);
+    CHECK(memcmp(&before, &sj__profile.live, sizeof before) == 0);
+    CHECK_EQ(sj_label_push("b"), 0);
+    void *labelled = allocate(400);
+    CHECK_EQ(sj__profile.live.bytes, before.bytes + 400);
+    sj_label_pop();
+    sj_free(labelled);
+    CHECK(memcmp(&before, &sj__profile.live, sizeof before) == 0);
+    check_sums();
+}
+
 /* A stack of its own for each number. */
 SJ_NOINLINE static void *allocate_from(unsigned number, unsigned bits)
 {
@@ -204,6 +233,7 @@ static const struct {
     { "profile=on,profile_rate=1", blocks_are_followed },
     { "profile=on,profile_rate=1,level=0", blocks_are_followed },
     { "profile=on,profile_rate=1,level=4", blocks_are_followed },
+    { "profile=on,profile_rate=1,live=off", arenas_and_labels_are_followed },
     { "seed=1,profile=on,profile_rate=1", tables_are_bounded },
     { "seed=2,profile=on,profile_rate=1", a_child_goes_on },
     { "profile=off,profile_rate=1", nothing_is_kept },
@@ -225,6 +255,11 @@ static void heap_profile__estimates_are_near(void)
 static void heap_profile__blocks_are_followed(void)
 {
     check_all(blocks_are_followed);
+}
+
+static void heap_profile__arenas_and_labels_are_followed(void)
+{
+    check_all(arenas_and_labels_are_followed);
 }
 
 static void heap_profile__counts_all_when_tables_are_full(void)
@@ -253,6 +288,7 @@ int main(int argc, char **argv)
     unit_begin(argc, argv);
     RUN(heap_profile__estimates_are_near);
     RUN(heap_profile__blocks_are_followed);
+    RUN(heap_profile__arenas_and_labels_are_followed);
     RUN(heap_profile__counts_all_when_tables_are_full);
     RUN(heap_profile__goes_on_in_a_child);
     RUN(heap_profile__is_not_kept_when_off);
