@@ -40,6 +40,32 @@ static bool is_served(void)
     return false;
 }
 
+/* Bracket what is done deep inside the allocator: a signal handler that allocates would wait for locks held here. */
+static void go_inside(sigset_t *signals)
+{
+    sj__thread_block_signals(signals);
+    sj__heap_inside = SJ_INSIDE_SPANS;
+}
+
+static void come_out(const sigset_t *signals)
+{
+    sj__heap_inside = SJ_OUTSIDE;
+    sj__thread_let_signals_in(signals);
+}
+
+/* Only the first call with a label has to open an account. */
+static uint32_t account_of_label(struct sj_book *book, const char *label)
+{
+    uint32_t account = sj__account_find(book, label);
+    if (sj_likely(account != SJ_NO_ACCOUNT))
+        return account;
+    sigset_t signals;
+    go_inside(&signals);
+    account = sj__account_get(book, label);
+    come_out(&signals);
+    return account;
+}
+
 /* ---- Arenas ------------------------------------------------------------------------------------------------------ */
 
 /* NULL only if that is to be refused: then errno is EINVAL. */
@@ -67,11 +93,9 @@ SJ_EXPORT struct sj_arena *sj_arena_create(const char *name, const char *options
         return NULL;
     }
     sigset_t signals;
-    sj__thread_block_signals(&signals); /* a handler that allocates would find this thread deep inside */
-    sj__heap_inside = SJ_INSIDE_SPANS;
+    go_inside(&signals);
     struct sj_named *named = sj__named_create(name, &settings);
-    sj__heap_inside = SJ_OUTSIDE;
-    sj__thread_let_signals_in(&signals);
+    come_out(&signals);
     if (named == NULL) {
         errno = ENOMEM;
         return NULL;
@@ -87,9 +111,7 @@ static void *allocate(const struct sj_arena *arena, const char *label, const str
         return NULL;
     if (label == NULL && sj__counted_label != SJ_NO_ACCOUNT)
         label = sj__account_at(sj__counted_label)->label;
-    enum sj_inside outer = sj__slow_enter(request->asker);
-    uint32_t account = sj__account_get(&named->book, label);
-    sj__heap_inside = outer;
+    uint32_t account = account_of_label(&named->book, label);
     if (account == SJ_NO_ACCOUNT) {
         errno = ENOMEM;
         return NULL;
@@ -195,12 +217,10 @@ static void empty(const struct sj_arena *arena, struct sj_asker asker,
     int saved_errno = errno;
     struct sj_named *named = arena_of(arena, asker);
     if (named != NULL) {
-        sj__thread_block_signals(&signals); /* a handler that allocates would find this thread deep inside */
-        sj__heap_inside = SJ_INSIDE_SPANS;
+        go_inside(&signals);
         sj__profile_forget_those(is_in, named);
         how(named, &(struct sj_named_checks){ check_slot, check_large, asker.caller });
-        sj__heap_inside = SJ_OUTSIDE;
-        sj__thread_let_signals_in(&signals);
+        come_out(&signals);
     }
     errno = saved_errno;
 }
@@ -223,9 +243,7 @@ SJ_EXPORT int sj_label_push(const char *label)
     if (!is_served())
         return -1;
     sj__counted_refuse_inside(ASKER("sj_label_push"));
-    enum sj_inside outer = sj__slow_enter(ASKER("sj_label_push"));
-    uint32_t account = sj__account_get(&sj__named_no_arena, label);
-    sj__heap_inside = outer;
+    uint32_t account = account_of_label(&sj__named_no_arena, label);
     if (account == SJ_NO_ACCOUNT) {
         errno = ENOMEM;
         return -1;
@@ -267,8 +285,8 @@ static void fill(const struct sj_counts *counts, const struct sj_book *book, con
 {
     memset(stats, 0, sizeof *stats);
     if (book->name != NULL)
-        strcpy(stats->arena, book->name);
-    strcpy(stats->label, label);
+        memcpy(stats->arena, book->name, strlen(book->name) + 1);
+    memcpy(stats->label, label, strlen(label) + 1);
     stats->live_bytes = sj_load_relaxed_u64(&counts->live_bytes);
     stats->peak_bytes = sj_load_relaxed_u64(&counts->peak_bytes);
     stats->allocated_bytes = stats->live_bytes + sj_load_relaxed_u64(&counts->freed_bytes);

@@ -76,7 +76,7 @@ static uint32_t open_account(struct sj_book *book, struct sj_atomic_u32 *bucket,
     struct sj_account *account = sj__account_at(number);
     account->book = book;
     account->next = sj_load_relaxed_u32(bucket);
-    strcpy(account->label, label);
+    memcpy(account->label, label, strlen(label) + 1);
     sj_store_release_u32(bucket, number); /* pairs with find */
     sj_store_release_u32(&count, number); /* pairs with sj__account_count */
     return number;
@@ -94,6 +94,13 @@ static uint32_t find_or_open(struct sj_book *book, const char *label, uint32_t h
         number = open_account(book, bucket, label);
     sj__unlock(&account_lock);
     return number;
+}
+
+uint32_t sj__account_find(const struct sj_book *book, const char *label)
+{
+    char kept[SJ_NAME_BYTES];
+    uint32_t hash = sj__account_name(kept, label);
+    return find(&book->buckets[hash % SJ_BOOK_BUCKETS], kept);
 }
 
 uint32_t sj__account_get(struct sj_book *book, const char *label)

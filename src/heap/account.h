@@ -54,6 +54,9 @@ uint32_t sj__account_name(char *kept, const char *name);
  * be opened any more it is that one. SJ_NO_ACCOUNT: not even that. */
 uint32_t sj__account_get(struct sj_book *book, const char *label);
 
+/* The same, of an account that is open already; else SJ_NO_ACCOUNT. Takes no lock. */
+uint32_t sj__account_find(const struct sj_book *book, const char *label);
+
 /* The account of a number that sj__account_get gave. */
 struct sj_account *sj__account_at(uint32_t number);
 

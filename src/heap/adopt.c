@@ -324,9 +324,9 @@ static size_t visit_idle_heaps(size_t (*visit)(const struct sj_policy *, struct 
         sj__unlock(&standing[i]->lock);
     }
     for (struct sj_heap *heap = sj__adopt_all_heaps(); heap != NULL; heap = heap->next_of_all) {
-        if (!heap->counted)
+        /* Only tried: a thread that is stopped in there must not keep the process from ending. */
+        if (!heap->counted || !sj__try_lock(&heap->lock))
             continue;
-        sj__lock(&heap->lock);
         sum += visit(sj__heap_settle_locked(heap), heap);
         sj__unlock(&heap->lock);
     }

@@ -73,6 +73,8 @@ static void add_facts(struct sj_text *text, const struct sj_report_facts *facts)
         add_address(text, "block", (uintptr_t)facts->block);
         add_number(text, "offset_bytes", facts->offset_bytes);
     }
+    add_string(text, "arena", facts->arena);
+    add_string(text, "label", facts->label);
     if (facts->has_byte) {
         add_number(text, "byte_was", facts->byte_was);
         add_number(text, "byte_is", facts->byte_is);
