@@ -437,9 +437,10 @@ static void free_judged_block(void *block, enum sj_family family, struct sj_aske
 static bool free_aside(void *block, enum sj_family family, struct sj_asker asker)
 {
     struct sj_heap *aside = sj__heap_aside;
+    if (sj__heap_current != &sj__heap_labelled || sj_load_relaxed_ptr(&sj__window_find(block)->owner) != aside)
+        return false;
     struct sj_judgement judgement = sj__judge(block);
-    if (judgement.verdict != SJ_IS_LIVE || judgement.slab == NULL || sj__heap_current != &sj__heap_labelled ||
-        sj_load_relaxed_ptr(&judgement.slab->span.owner) != aside)
+    if (judgement.verdict != SJ_IS_LIVE)
         return false;
     sj__judge_family(&judgement, family, asker);
     sj__slow_check_slot(judgement.slab, judgement.slot_index, asker);
