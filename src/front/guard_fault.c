@@ -50,6 +50,16 @@ static struct sj_slab *guarded_before(const char *address)
     return sj_load_relaxed_u32(&span->kind) == SJ_SPAN_SLAB && slab->guarded ? slab : NULL;
 }
 
+/* Of a freed block that is kept only the first granule names its record; the others name nothing. */
+static bool lies_in_freed(const char *address)
+{
+    size_t granule = sj_window_granule(address);
+    uint32_t kind = sj_load_relaxed_u32(&sj_window_lookup(granule)->kind);
+    while (kind == SJ_SPAN_UNUSED && granule > 0)
+        kind = sj_load_relaxed_u32(&sj_window_lookup(--granule)->kind);
+    return kind == SJ_SPAN_FREED || kind == SJ_SPAN_RUN;
+}
+
 static void look_at_large(struct sj_judgement *judgement, const struct sj_fault *fault)
 {
     if (judgement->large != NULL) {
@@ -71,7 +81,8 @@ static void look_at_large(struct sj_judgement *judgement, const struct sj_fault 
         bool is_behind = (const char *)fault->address >= large->start;
         report(is_behind ? SJ_BLOCK_OVERFLOW : SJ_BLOCK_UNDERFLOW, judgement, fault);
     }
-    report(judgement->verdict == SJ_IS_FREED ? SJ_USE_AFTER_FREE : SJ_NEVER_ALLOCATED, judgement, fault);
+    bool was_freed = judgement->verdict == SJ_IS_FREED || lies_in_freed(fault->address);
+    report(was_freed ? SJ_USE_AFTER_FREE : SJ_NEVER_ALLOCATED, judgement, fault);
 }
 
 static void look(const struct sj_fault *fault)

@@ -6,8 +6,10 @@
 
 #include "base/checked.h"
 #include "guard/canary.h"
+#include "guard/fill.h"
 #include "platform/lock.h"
 #include "platform/pages.h"
+#include "report/report.h"
 #include "span/cache.h"
 #include "span/family.h"
 #include "span/place.h"
@@ -47,6 +49,25 @@ static void record_put(struct sj_large *large)
 
 static void give_up_all(struct sj_large *evicted);
 
+/* verify: free pages that owe nothing and were accessible must still read as zero. */
+static void verify_pages(const char *start, size_t bytes)
+{
+    if (sj_likely(sj__fill_holds(start, bytes, 0)))
+        return;
+    size_t offset = sj__fill_first_changed(start, bytes, 0);
+    sj__report_misuse(SJ_WRITE_AFTER_FREE,
+                      &(struct sj_report_facts){
+                          .pointer = start + offset,
+                          .block = start,
+                          .function = "malloc",
+                          .offset_bytes = offset,
+                          .size_bytes = bytes,
+                          .note = "found when the pages of a large block were about to be handed out",
+                          .has_byte = true,
+                          .byte_is = (uint8_t)start[offset < bytes ? offset : 0],
+                      });
+}
+
 /* A block out of the cache, made live. */
 static void *take_kept(const struct sj_policy *policy, size_t usable_bytes, size_t alignment, size_t size_bytes,
                        bool zero)
@@ -58,6 +79,7 @@ static void *take_kept(const struct sj_policy *policy, size_t usable_bytes, size
     struct sj_large *large = sj__cache_take(&wish);
     if (large == NULL)
         return NULL;
+    bool was_accessible = large->trapped == SJ_TRAP_NONE;
     if (!sj__place_lift_trap(large)) { /* for the books it was handed out, and is freed again */
         (void)sj_fetch_add_relaxed_u64(&sj__place_counts.freed_blocks, 1);
         (void)sj_fetch_add_relaxed_u64(&sj__place_counts.freed_bytes, usable_bytes);
@@ -67,6 +89,8 @@ static void *take_kept(const struct sj_policy *policy, size_t usable_bytes, size
         return NULL;
     }
     large->requested_bytes = size_bytes;
+    if (policy->verify && was_accessible && !large->dirty)
+        verify_pages(large->start, usable_bytes);
     if (large->dirty && wish.scrubbed) /* its pages are there: cheaper than fresh ones, whatever the size */
         sj__scrub_bytes(large->start, usable_bytes);
     sj__place_align_to_end(policy, large, alignment);
@@ -105,6 +129,8 @@ void *sj__large_malloc(const struct sj_policy *policy, size_t size_bytes, size_t
     large->moved = large->guarded_front = large->guarded_back = large->trapped = 0;
     if (content == SJ_RUN_DIRTY && (zero || policy->scrub != SJ_SCRUB_OFF))
         (void)sj__place_zero_pages(large->start, usable_bytes);
+    else if (policy->verify && content == SJ_RUN_ZERO)
+        verify_pages(large->start, usable_bytes);
     sj__place_guard_front(policy, large);
     sj__place_guard_back(policy, large);
     large->unusable = size_bytes == 0 && sj__pages_guard(large->start, usable_bytes);

@@ -39,6 +39,14 @@ passes()
 }
 
 verify_alone() { stops level=0,verify=on '^written_' SJ-013; }
+# The clock must not give the block's pages back in between, and the written byte with them.
+verify_kept()
+{
+    stops level=0,verify=on,release_ms=-1 '^kept_' SJ-013 ' function=malloc'
+    stops level=3,trap=off,release_ms=-1 '^kept_' SJ-013
+    stops level=0,verify=on,release_ms=-1 '^kept_middle/300000$' SJ-013 ' offset=150000 was=0x0 is=0x41'
+    passes level=0,scrub=free,release_ms=-1 '^kept_'
+}
 verify_names_the_byte() { stops level=3 '^written_middle/1000$' SJ-013 ' offset=500 was=0x0 is=0x41'; }
 verify_off() { passes level=3,verify=off '^written_'; }
 verify_scrubs()
@@ -72,6 +80,7 @@ check sizes_are_exact_with_canary_exact exact_sizes
 check sizes_are_those_of_slots_at_level_3 sizes_of_slots
 check quarantine_on_top_of_level_0 quarantine_alone
 check verify_on_top_of_level_0 verify_alone
+check verify_of_kept_large_blocks verify_kept
 check verify_names_the_byte verify_names_the_byte
 check verify_off_at_level_3 verify_off
 check verify_has_scrub_free_with_it verify_scrubs

@@ -73,6 +73,14 @@ static void freed_in_thread(bool misuse, size_t size)
 
 static const size_t sizes[] = { 8, 16, 17, 33, 48, 65, 100, 128, 129, 200, 300, 1000, 5000, 32760, SIZE_MAX };
 
+/* Large blocks that are kept when they are freed. */
+static const size_t kept[] = { 40000, 100001, 300000, 1000000, SIZE_MAX };
+
+#define KEPT(name, function)                                    \
+    {                                                           \
+        name, DEATH_FAULT, "3,4", DEATH_SIZE, 0, kept, function \
+    }
+
 #define BY_SIZE(name, function)                               \
     {                                                         \
         name, "SJ-013", "3,4", DEATH_SIZE, 0, sizes, function \
@@ -83,5 +91,9 @@ const struct death_family death_written[] = {
     BY_SIZE("written_middle", middle_byte),
     BY_SIZE("written_last", last_byte),
     BY_SIZE("written_freed_in_thread", freed_in_thread),
+    KEPT("kept_first", first_byte),
+    KEPT("kept_middle", middle_byte),
+    KEPT("kept_last", last_byte),
+    KEPT("kept_freed_in_thread", freed_in_thread),
     { NULL, NULL, NULL, DEATH_NO_PARAMETER, 0, NULL, NULL },
 };
