@@ -11,6 +11,7 @@
 #include "span/place.h"
 #include "span/run.h"
 #include "span/sampled.h"
+#include "span/tail.h"
 
 _Noreturn static void report(const void *at, const char *note)
 {
@@ -83,12 +84,50 @@ static uint64_t resting(const struct sj_policy *policy, const struct sj_heap *he
     return sj_word_read_acquire(&word->freed) & ~sj_word_read_acquire(&word->dirty) & ~live & ~in_bin;
 }
 
-/* Until a heap has been settled after a raise its bins follow another policy. */
-static bool can_be_verified(const struct sj_settings *settings, const struct sj_heap *heap, const struct sj_slab *slab)
+/* Do its free slots read as zero, but for those that owe? Until a heap has been settled after a raise its bins follow another
+ * policy. */
+static bool is_scrubbed(const struct sj_settings *settings, const struct sj_heap *heap, const struct sj_slab *slab)
 {
-    return SJ_STORES_STAY_IN_ORDER && sj__adopt_policy_of(heap)->verify && slab->class_index != SJ_CLASS_ZERO &&
+    return SJ_STORES_STAY_IN_ORDER && sj__adopt_policy_of(heap)->scrub == SJ_SCRUB_FREE &&
+           slab->class_index != SJ_CLASS_ZERO &&
            (heap->own_policy != NULL ||
             sj_load_acquire_u32(&heap->level) == settings->level); /* pairs with the store that settles it */
+}
+
+_Noreturn static void report_overrun(const struct sj_slab *slab, unsigned slot_index, const char *changed)
+{
+    const char *block = slab->base + (size_t)slot_index * slab->slot_bytes;
+    size_t usable_bytes = sj_tail_usable(slab, slot_index), offset = (size_t)(changed - block);
+    unsigned next = slot_index + 1;
+    bool is_live =
+        next < slab->slots && (sj_word_read(&slab->planes[next / SJ_WORD_BITS].live) >> next % SJ_WORD_BITS) % 2;
+    sj__report_misuse(SJ_OBJECT_OVERRUN,
+                      &(struct sj_report_facts){
+                          .pointer = changed,
+                          .block = block,
+                          .function = "sj_check",
+                          .size_bytes = usable_bytes,
+                          .offset_bytes = offset,
+                          .note = next >= slab->slots ? "found by a check of the heap; behind it no block can begin"
+                                  : is_live ? "found by a check of the heap; the block that begins behind it is live"
+                                            : "found by a check of the heap; what begins behind it is free",
+                          .has_byte = true,
+                          .byte_was = sj__canary_byte(block, offset - usable_bytes),
+                          .byte_is = (uint8_t)*changed,
+                      });
+}
+
+/* The ends of live slots. A slot that owes is not looked at: it is scrubbed when it is live already. */
+static void check_tails(const struct sj_slab *slab, unsigned word_index, uint64_t range)
+{
+    const struct sj_word *word = &slab->planes[word_index];
+    uint64_t left = sj_word_read_acquire(&word->live) & range;
+    for (left &= ~sj_word_read_acquire(&word->dirty); left != 0; left &= left - 1) {
+        unsigned slot_index = word_index * SJ_WORD_BITS + sj_lowest_bit(left);
+        const char *changed = sj__tail_damaged(slab, slot_index);
+        if (sj_unlikely(changed != NULL))
+            report_overrun(slab, slot_index, changed);
+    }
 }
 
 static void check_word(const struct sj_settings *settings, const struct sj_heap *heap, const struct sj_slab *slab,
@@ -99,8 +138,12 @@ static void check_word(const struct sj_settings *settings, const struct sj_heap 
     if (((sj_word_read(&word->available) | sj_word_read(&word->freed)) & unopened) != 0)
         report(slab->base + (size_t)word_index * SJ_WORD_BITS * slab->slot_bytes,
                "slots are free that were never opened");
-    uint64_t left =
-        can_be_verified(settings, heap, slab) ? resting(sj__adopt_policy_of(heap), heap, slab, word) & range : 0;
+    if (!is_scrubbed(settings, heap, slab))
+        return;
+    if (slab->canary != SJ_CANARY_OFF)
+        check_tails(slab, word_index, range);
+    const struct sj_policy *policy = sj__adopt_policy_of(heap);
+    uint64_t left = policy->verify ? resting(policy, heap, slab, word) & range : 0;
     for (; left != 0; left &= left - 1)
         sj__hand_out_check_slot(slab, word_index * SJ_WORD_BITS + sj_lowest_bit(left), "found by a check of the heap");
 }

@@ -32,3 +32,29 @@ const char *sj__tail_changed(const struct sj_slab *slab, size_t slot)
     size_t offset = sj__canary_first_changed(tail, bytes, start);
     return offset < bytes ? tail + offset : NULL;
 }
+
+SJ_READS_ANYTHING static uint64_t read_end(const char *end)
+{
+    return *(const sj_canary_word *)(const void *)(end - SJ_CANARY_BYTES);
+}
+
+static bool is_of_canary(const char *start, uint8_t byte)
+{
+    for (size_t i = 0; i < SJ_CANARY_BYTES; i++)
+        if (byte == sj__canary_byte(start, i))
+            return true;
+    return byte == 0;
+}
+
+const char *sj__tail_damaged(const struct sj_slab *slab, size_t slot)
+{
+    const char *start = slab->base + slot * slab->slot_bytes;
+    const char *end = start + slab->slot_bytes;
+    uint64_t last = read_end(end);
+    if (last == sj_canary_end(sj_canary_of(start), sj_tail_bytes(slab, slot)))
+        return NULL;
+    for (size_t i = 0; i < SJ_CANARY_BYTES; i++)
+        if (!is_of_canary(start, (uint8_t)(last >> (i * 8))))
+            return end - SJ_CANARY_BYTES + i;
+    return NULL;
+}

@@ -87,6 +87,10 @@ void sj__tail_set(struct sj_slab *slab, size_t slot, size_t size_bytes);
 /* The object is resized within its slot: what it gains reads as zero, and its canary is renewed. */
 void sj__tail_renew(struct sj_slab *slab, size_t slot, size_t size_bytes);
 
+/* Of a live slot of anybody's, where free slots read as zero: a byte among its last ones, which are the tail's whatever object it
+ * has, that is neither zero nor the canary's; NULL if there is none. While a canary is written, or scrubbed, none is. */
+const char *sj__tail_damaged(const struct sj_slab *slab, size_t slot);
+
 /* The first byte behind the object that has changed; NULL if none has. */
 const char *sj__tail_changed(const struct sj_slab *slab, size_t slot);
 

@@ -233,6 +233,41 @@ static void slot_of_ended_thread_written_to(bool planted)
         *(volatile char *)block = 'x';
 }
 
+/* A byte of the slot's last ones, that is not what was left there whatever the canary. */
+static void overrun(void *block, bool planted)
+{
+    struct sj_slab *slab = slab_of(block);
+    if (slab == NULL || slab->canary == SJ_CANARY_OFF)
+        _exit(9);
+    uint8_t byte = 1;
+    for (size_t i = 0; i < SJ_CANARY_BYTES; i++)
+        if (byte == sj__canary_byte(block, i)) {
+            byte++;
+            i = SIZE_MAX; /* from the first again */
+        }
+    if (planted)
+        ((volatile uint8_t *)block)[slab->slot_bytes - 1] = byte;
+}
+
+static void live_slot_overrun(bool planted)
+{
+    overrun(small(48), planted);
+}
+
+static void live_slot_of_several_granules_overrun(bool planted)
+{
+    overrun(small(30000), planted);
+}
+
+static void live_slot_of_ended_thread_overrun(bool planted)
+{
+    void *block, *left;
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, make_and_free, &block) != 0 || pthread_join(thread, &left) != 0)
+        _exit(9);
+    overrun(left, planted);
+}
+
 static void large_block_elsewhere(bool planted)
 {
     large()->start += planted ? SJ_GRANULE_BYTES : 0;
@@ -335,6 +370,14 @@ static const struct fault {
     { "middle slot written to", "level=4", "SJ-013", middle_slot_written_to, by_whole_check },
     { "last slot of several granules", OPTIONS, "SJ-013", last_slot_of_several_granules_written_to, by_whole_check },
     { "slot of ended thread", OPTIONS, "SJ-013", slot_of_ended_thread_written_to, by_whole_check },
+    { "live slot overrun", OPTIONS, "SJ-016", live_slot_overrun, by_whole_check },
+    { "live slot overrun, found by steps", "level=4", "SJ-016", live_slot_overrun, by_steps },
+    { "live slot overrun, found by walk", "level=3,walk=3", "SJ-016", live_slot_overrun, by_walk },
+    { "live slot overrun, canary alone", "level=0,canary=exact,scrub=free", "SJ-016", live_slot_overrun,
+      by_whole_check },
+    { "live slot of several granules overrun", "level=4", "SJ-016", live_slot_of_several_granules_overrun,
+      by_whole_check },
+    { "live slot of ended thread overrun", OPTIONS, "SJ-016", live_slot_of_ended_thread_overrun, by_whole_check },
     { "large block elsewhere", OPTIONS, "SJ-008", large_block_elsewhere, by_whole_check },
     { "large block not of pages", OPTIONS, "SJ-008", large_block_not_of_pages, by_whole_check },
     { "large block too long", OPTIONS, "SJ-008", large_block_too_long, by_whole_check },
@@ -485,6 +528,11 @@ static void *live_at_random(void *seed)
         if (block == NULL)
             break;
         block[0] = block[size - 1] = 'a';
+        if (unit_random_below(&state, 4) == 0) { /* within its slot, mostly */
+            char *resized = sj_realloc(block, size + unit_random_below(&state, 12));
+            block = resized != NULL ? resized : block;
+            memset(block, 'b', size);
+        }
         sj_free(sj_exchange_acq_rel_ptr(&exchange[unit_random_below(&state, EXCHANGE)], block));
         if (unit_random_below(&state, 50) == 0) {
             char *resized = sj_realloc(own, 40000 + unit_random_below(&state, 500000));
@@ -534,6 +582,7 @@ static void heap_check__has_no_false_alarm_while_threads_run(void)
     check_under("level=4");
     check_under("level=3,walk=1");
     check_under("level=0,verify=on");
+    check_under("level=0,canary=exact,scrub=free");
     check_under("level=2,sample=50");
 }
 
