@@ -152,7 +152,12 @@ static void print_options_page(void)
         "With \\fBSCRUBJAY_DISABLE=1\\fP in the environment every call goes to the next allocator in search order, as "
         "if\n"
         "the library were not there, unless the program is set-user-id or the file has a floor.\n"
-        "In a program that has the library linked in (libscrubjay.a) there is no next one, and it means level 0.");
+        "In a program that has the library linked in (libscrubjay.a) there is no next one, and it means level 0.\n"
+        ".PP\n"
+        "Under valgrind's memcheck, massif, dhat, helgrind and drd, and in programs that carry AddressSanitizer, "
+        "ThreadSanitizer\n"
+        "or LeakSanitizer, calls go to the tool's own malloc in the same way, and a warning says so.\n"
+        "No options are read then.");
     print_levels();
     print_options();
     puts(".SH SEE ALSO\n"

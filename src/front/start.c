@@ -14,6 +14,7 @@
 #include "front/calls.h"
 
 #include "base/plain.h"
+#include "front/aside.h"
 #include "front/fork.h"
 #include "front/guard_fault.h"
 #include "front/live.h"
@@ -52,6 +53,7 @@ extern const char *scrubjay_default_options SJ_WEAK;
 
 static struct sj_lock start_lock = SJ_LOCK_INIT(SJ_RANK_START);
 static struct sj_atomic_u32 started;
+static const char *aside_for; /* the tool that serves in our place, or NULL */
 
 /* ---- Before the start ------------------------------------------------------------------------------------------- */
 
@@ -248,14 +250,24 @@ static bool take_place(struct sj_settings *settings)
     return true;
 }
 
+static void settle(struct sj_settings *settings)
+{
+    aside_for = &sj__aside_for != NULL ? sj__aside_for() : NULL;
+    if (aside_for != NULL) { /* its runtime may just be starting: nothing is called that it intercepts */
+        settings->disable = 1;
+        return;
+    }
+    sj__report_start();
+    read_settings(settings);
+    sj__report_configure(settings);
+}
+
 static bool start_locked(void)
 {
     sj__pages_start();
     sj__cpu_start();
-    sj__report_start();
     struct sj_settings *settings = &sj__sealed.settings;
-    read_settings(settings);
-    sj__report_configure(settings);
+    settle(settings);
     bool aside = settings->disable && step_aside(settings);
     if (!aside && !take_place(settings))
         return false;
@@ -265,7 +277,8 @@ static bool start_locked(void)
         sj__control_block_start(&sj__release_due_ms, settings->level, sj__profile.self);
         sj__stats_out_start(settings);
     }
-    sj__status_publish(aside ? SJ_STATE_DISABLED : SJ_STATE_ON, SJ_VERSION_TEXT, settings);
+    enum sj_status_state state = aside_for != NULL ? SJ_STATE_ASIDE : aside ? SJ_STATE_DISABLED : SJ_STATE_ON;
+    sj__status_publish(state, SJ_VERSION_TEXT, settings);
     sj__live_seal(); /* refused: it stays writable, and works */
     return true;
 }
@@ -299,6 +312,11 @@ __attribute__((constructor)) static void start_at_load(void)
         return;
     if (!sj__sealed.settings.disable && &sj__shadow_is_over != NULL && sj__shadow_is_over())
         sj__status_amend(SJ_STATE_SHADOWED);
+    if (aside_for != NULL) {
+        sj__report_start();
+        sj__report_warn("not on in this process: malloc is left to ", aside_for);
+        return;
+    }
     if (sj__sealed.settings.verbose)
         sj__status_banner();
     if (sj__sealed.settings.tick && &sj__tick_can_start == NULL)

@@ -543,4 +543,63 @@ C
 }
 check fortified_program fortified
 
+cat >watched.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    char *block = malloc(100), *copy = strdup(argv[0]);
+    for (size_t i = 0; i < 1000; i++)
+        free(realloc(malloc(i), i * 2));
+    block[argc > 1 ? 100 : 0] = 1;
+    if (argc > 1 && argv[1][0] == 'c')
+        memcpy(block, memset(malloc(200), 1, 200), 101);
+    puts("worked");
+    free(copy);
+    free(block);
+    return 0;
+}
+C
+
+# The tool sees the heap as without us: a good program runs, and what it is there for is found.
+left_to()
+{
+    local tool=$1 found=$2 said
+    shift 2
+    said=$(LD_PRELOAD=$library timeout 60 "$@" 2>&1) || echo "status $?: $said"
+    says "$said" "worked"
+    says "$said" "scrubjay: warning: not on in this process: malloc is left to $tool"
+    [ -n "$found" ] || return 0
+    for how in write copy; do
+        said=$(LD_PRELOAD=$library timeout 60 "$@" $how 2>&1)
+        says "$said" "$found"
+        says "$said" "watched.c"
+    done
+}
+
+sanitizers()
+{
+    $cc -g -w -fsanitize=address watched.c -o watched-asan 2>/dev/null || lacks "no AddressSanitizer with this compiler"
+    if ldd watched-asan | grep -q libasan; then # else the runtime's malloc is the program's own, and comes first anyway
+        ASAN_OPTIONS=detect_leaks=0 left_to AddressSanitizer heap-buffer-overflow ./watched-asan
+        says "$("$build/scrubjay" verify --run -- ./watched-asan 2>&1)" "it stepped aside"
+    fi
+    if $cc -g -w -fsanitize=thread watched.c -o watched-tsan 2>/dev/null && ldd watched-tsan | grep -q libtsan; then
+        left_to ThreadSanitizer "" setarch -R ./watched-tsan
+    fi
+}
+check leaves_malloc_to_sanitizers sanitizers
+
+memcheck()
+{
+    command -v valgrind >/dev/null || lacks "no valgrind"
+    $cc -g -w watched.c -o watched
+    left_to valgrind "Invalid write" valgrind ./watched
+    # callgrind leaves malloc to the program, so it is ours
+    says_not "$(LD_PRELOAD=$library timeout 60 valgrind --tool=none ./watched 2>&1)" "not on"
+    says_not "$(LD_PRELOAD=$library:/no/vgpreload_memcheck.so ./watched 2>&1)" "not on"
+}
+check leaves_malloc_to_valgrind memcheck
+
 finish
