@@ -209,6 +209,8 @@ static void print_reports_page(void)
          ".TP\n.B frames\nthe stack, the innermost first, up to 64: each has the\n"
          ".B address\nthat a call returns to, and, where it is in a file, its\n"
          ".BR module ,\nthe\n.B offset\nfrom where the file is mapped first, and the file's\n.B build_id\n"
+         ".TP\n.B allocated, freed\nof a sampled block: the\n.B thread\nthat did it, how many milliseconds before\n"
+         ".RB ( ms_ago ),\nand its\n.B frames\n"
          ".SH REPORTS");
     for (size_t i = 0; i < sj__report_catalogue_count; i++) {
         const struct sj_report_entry *entry = &sj__report_catalogue[i];

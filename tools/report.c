@@ -117,6 +117,25 @@ static void print_frame(const struct json_t *frame, size_t number)
                                             : "");
 }
 
+static size_t print_frames(const struct json_t *object)
+{
+    const size_t count = bench_json_count(object, "frames");
+    for (size_t i = 0; i < count; i++)
+        print_frame(bench_json_item(object, "frames", i), i);
+    return count;
+}
+
+/* Who allocated or freed the block, of one that was sampled. */
+static void print_trace(const struct json_t *report, const char *name)
+{
+    const struct json_t *trace = bench_json_member(report, name);
+    if (trace == NULL)
+        return;
+    printf("  block %s by thread %.0f, %.0f ms before, from:\n", name, bench_json_number(trace, "thread", 0),
+           bench_json_number(trace, "ms_ago", 0));
+    (void)print_frames(trace);
+}
+
 static void print_report(const struct json_t *report)
 {
     char line[TEXT_BYTES];
@@ -128,9 +147,9 @@ static void print_report(const struct json_t *report)
     print_member(report, "options", "options");
     print_member(report, "cause", "cause");
     print_member(report, "remedy", "what to do");
-    const size_t frames = bench_json_count(report, "frames");
-    for (size_t i = 0; i < frames; i++)
-        print_frame(bench_json_item(report, "frames", i), i);
+    const size_t frames = print_frames(report);
+    print_trace(report, "allocated");
+    print_trace(report, "freed");
     if (frames > 0 && !sj__symbols_can())
         puts("  This command was built without libdw (Debian: libdw-dev) and knows no names.");
 }

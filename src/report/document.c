@@ -121,7 +121,7 @@ static void add_frame(struct sj_text *text, const void *address)
     sj__format_char(text, '}');
 }
 
-/* As many as there is room for. */
+/* As many as there is room for; the list is left open. */
 static void add_frames(struct sj_text *text, struct sj_frames frames)
 {
     add_name(text, "frames");
@@ -136,8 +136,24 @@ static void add_frames(struct sj_text *text, struct sj_frames frames)
             break;
         }
     }
-    text->capacity += END_BYTES;
-    sj__format_string(text, "]}\n");
+}
+
+/* Who did something to the block; nothing if there is no room for all of it. */
+static void add_trace(struct sj_text *text, const char *name, const struct sj_trace *trace)
+{
+    const size_t before = text->length;
+    if (trace == NULL || trace->count == 0)
+        return;
+    add_name(text, name);
+    sj__format_char(text, '{');
+    add_number(text, "thread", trace->thread_id);
+    add_number(text, "ms_ago", sj__clock_ms() - trace->when_ms);
+    add_frames(text, (struct sj_frames){ trace->frames, trace->count });
+    sj__format_string(text, "]}");
+    if (text->truncated) {
+        text->length = before;
+        text->truncated = false;
+    }
 }
 
 const struct sj_document *sj__document_make(const struct sj_report_entry *entry, const struct sj_report_facts *facts,
@@ -161,7 +177,11 @@ const struct sj_document *sj__document_make(const struct sj_report_entry *entry,
     add_process(&text, program);
     add_string(&text, "cause", entry->cause);
     add_string(&text, "remedy", entry->remedy);
+    add_trace(&text, "allocated", facts->allocated);
+    add_trace(&text, "freed", facts->freed);
     add_frames(&text, frames);
+    text.capacity += END_BYTES;
+    sj__format_string(&text, "]}\n");
     document.bytes = (uint32_t)text.length;
     document.version = SJ_DOCUMENT_VERSION;
     return &document;

@@ -52,6 +52,21 @@ names_frames()
 }
 check command_names_functions_and_lines names_frames
 
+# Of a sampled block both ends of its life: here it was allocated in main's case, and freed there.
+of_a_sample()
+{
+    dies "level=1,sample=1,report=json:$work/sampled.%p" double_free_of_calloc/48
+    mv sampled.* sampled
+    if command -v python3 >/dev/null; then python3 -m json.tool sampled >/dev/null; fi
+    says "$(cat sampled)" '"allocated":{"thread":'
+    says "$(cat sampled)" '"freed":{"thread":'
+    knows_names
+    "$command" report sampled >printed || echo "status $?"
+    grep -q '^  block allocated by thread [1-9][0-9]*, [0-9]* ms before, from:$' printed || cat printed
+    [ "$(grep -cE ' main at .*misuse\.c:[0-9]+ \(' printed)" = 3 ] || cat printed
+}
+check sampled_blocks_have_their_stacks of_a_sample
+
 # A file that is not the one of the report gives no names.
 other_build()
 {
