@@ -70,6 +70,10 @@ foreach(section IN ITEMS 1 3 5 7)
         install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
     endif()
 endforeach()
+# gdb loads it with the library: the path under auto-load is the library's, the name that of the file behind its links.
+install(FILES gdb/scrubjay-gdb.py
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/gdb/auto-load/\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}
+    RENAME $<TARGET_FILE_NAME:scrubjay_shared>-gdb.py)
 install(FILES completions/scrubjay.bash RENAME scrubjay
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES completions/scrubjay.zsh RENAME _scrubjay

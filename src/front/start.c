@@ -17,6 +17,7 @@
 #include "front/aside.h"
 #include "front/fork.h"
 #include "front/guard_fault.h"
+#include "front/layout.h"
 #include "front/live.h"
 #include "front/next.h"
 #include "front/profile_dump.h"
@@ -274,7 +275,7 @@ static bool start_locked(void)
     if (&sj__copies_find != NULL)
         sj__copies_find(&sj__sealed.copies);
     if (!aside) {
-        sj__control_block_start(&sj__release_due_ms, settings->level, sj__profile.self);
+        sj__control_block_start(&sj__release_due_ms, settings->level, sj__profile.self, &sj__layout);
         sj__stats_out_start(settings);
     }
     enum sj_status_state state = aside_for != NULL ? SJ_STATE_ASIDE : aside ? SJ_STATE_DISABLED : SJ_STATE_ON;

@@ -9,15 +9,12 @@
 
 #include <string.h>
 
-enum {
-    CHUNK_ACCOUNTS = 64, /* records are made so many at a time */
-    CHUNKS = (SJ_ACCOUNTS_MAX + CHUNK_ACCOUNTS) / CHUNK_ACCOUNTS
-};
+enum { CHUNKS = (SJ_ACCOUNTS_MAX + SJ_ACCOUNT_CHUNK) / SJ_ACCOUNT_CHUNK };
 #define HASH_START  0x811c9dc5u /* FNV-1a */
 #define HASH_FACTOR 0x01000193u
 
 static struct sj_lock account_lock = SJ_LOCK_INIT(SJ_RANK_ACCOUNTS);
-static struct sj_atomic_ptr chunks[CHUNKS]; /* struct sj_account[CHUNK_ACCOUNTS] */
+struct sj_atomic_ptr sj__account_chunks[CHUNKS];
 static struct sj_atomic_u32 count;
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
@@ -44,8 +41,9 @@ uint32_t sj__account_name(char *kept, const char *name)
 
 struct sj_account *sj__account_at(uint32_t number)
 {
-    struct sj_account *chunk = sj_load_acquire_ptr(&chunks[number / CHUNK_ACCOUNTS]); /* pairs with open_account */
-    return &chunk[number % CHUNK_ACCOUNTS];
+    struct sj_account *chunk =
+        sj_load_acquire_ptr(&sj__account_chunks[number / SJ_ACCOUNT_CHUNK]); /* pairs with open_account */
+    return &chunk[number % SJ_ACCOUNT_CHUNK];
 }
 
 uint32_t sj__account_count(void)
@@ -67,10 +65,10 @@ static uint32_t open_account(struct sj_book *book, struct sj_atomic_u32 *bucket,
     uint32_t number = sj_load_relaxed_u32(&count) + 1;
     if (number > SJ_ACCOUNTS_MAX)
         return SJ_NO_ACCOUNT;
-    struct sj_atomic_ptr *chunk = &chunks[number / CHUNK_ACCOUNTS];
+    struct sj_atomic_ptr *chunk = &sj__account_chunks[number / SJ_ACCOUNT_CHUNK];
     if (sj_load_relaxed_ptr(chunk) == NULL)
         sj_store_release_ptr(chunk,
-                             sj__run_record(CHUNK_ACCOUNTS * sizeof(struct sj_account))); /* see sj__account_at */
+                             sj__run_record(SJ_ACCOUNT_CHUNK * sizeof(struct sj_account))); /* see sj__account_at */
     if (sj_load_relaxed_ptr(chunk) == NULL)
         return SJ_NO_ACCOUNT;
     struct sj_account *account = sj__account_at(number);

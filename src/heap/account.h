@@ -21,6 +21,7 @@ enum {
     SJ_NO_ACCOUNT = 0,
     SJ_ACCOUNTS_MAX = UINT16_MAX, /* with SJ_NO_ACCOUNT one more */
     SJ_NAME_BYTES = 48,           /* of an arena or a label, with its NUL */
+    SJ_ACCOUNT_CHUNK = 64,        /* records are made so many at a time */
     SJ_BOOK_BUCKETS = 16
 };
 
@@ -45,6 +46,8 @@ struct sj_account {
     uint32_t next; /* in its chain */
     char label[SJ_NAME_BYTES];
 };
+
+extern SJ_HIDDEN struct sj_atomic_ptr sj__account_chunks[]; /* of so many each */
 
 /* Copies a name as it is kept: cut to SJ_NAME_BYTES, and '_' for what is neither letter nor digit nor one of . : / + -
  * Returns a hash of it. */

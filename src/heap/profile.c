@@ -18,26 +18,17 @@
 enum {
     OWN_FRAMES = 8, /* at most so many of the library's own lie above the caller */
     SLOTS = 2 * SJ_PROFILE_SITES_MAX,
-    CHUNK_RECORDS = 512,
-    RECORD_CHUNKS = 128,
-    RECORDS_MAX = CHUNK_RECORDS * RECORD_CHUNKS,
+    RECORDS_MAX = SJ_PROFILE_CHUNK_RECORDS * SJ_PROFILE_RECORD_CHUNKS,
     PEAK_FRACTION = 20 /* a peak counts from a twentieth above the last */
-};
-
-struct record {
-    uint32_t next; /* in its chain, or among the free ones; 0: the last */
-    uint32_t site;
-    uint64_t address;
-    struct sj_profile_tally weight;
 };
 
 struct sj_profile sj__profile;
 uint32_t sj__profile_rate;
 struct sj_atomic_u32 sj__profile_heads[1 << SJ_PROFILE_HEAD_BITS];
+struct sj_profile_record *sj__profile_records[SJ_PROFILE_RECORD_CHUNKS];
 
 static struct sj_lock profile_lock = SJ_LOCK_INIT(SJ_RANK_PROFILE);
 static uint32_t site_slots[SLOTS]; /* sites by the hash of their stack, in the first free slot from there; 0: free */
-static struct record *record_chunks[RECORD_CHUNKS];
 static uint32_t records_used, free_first; /* records are counted from 1 */
 static struct sj_atomic_u64 draws;        /* of a sequence that is spread by mixing */
 static struct sj_atomic_u64
@@ -189,9 +180,9 @@ static bool find_site(const struct stack *stack, uint32_t *index)
 
 /* ---- Records of blocks ------------------------------------------------------------------------------------------- */
 
-static struct record *record_at(uint32_t number)
+static struct sj_profile_record *record_at(uint32_t number)
 {
-    return &record_chunks[(number - 1) / CHUNK_RECORDS][(number - 1) % CHUNK_RECORDS];
+    return &sj__profile_records[(number - 1) / SJ_PROFILE_CHUNK_RECORDS][(number - 1) % SJ_PROFILE_CHUNK_RECORDS];
 }
 
 /* 0: there are too many. */
@@ -204,16 +195,16 @@ static uint32_t make_record(void)
     }
     if (records_used == RECORDS_MAX)
         return 0;
-    struct record **chunk = &record_chunks[records_used / CHUNK_RECORDS];
+    struct sj_profile_record **chunk = &sj__profile_records[records_used / SJ_PROFILE_CHUNK_RECORDS];
     if (*chunk == NULL)
-        *chunk = sj__arena_alloc(CHUNK_RECORDS * sizeof **chunk);
+        *chunk = sj__arena_alloc(SJ_PROFILE_CHUNK_RECORDS * sizeof **chunk);
     return *chunk != NULL ? ++records_used : 0;
 }
 
 static void forget_locked(const void *block)
 {
     struct sj_atomic_u32 *head = &sj__profile_heads[sj_profile_head_of(block)];
-    struct record *before = NULL;
+    struct sj_profile_record *before = NULL;
     uint32_t number = sj_load_relaxed_u32(head);
     while (number != 0 && record_at(number)->address != (uint64_t)(uintptr_t)block) {
         before = record_at(number);
@@ -221,7 +212,7 @@ static void forget_locked(const void *block)
     }
     if (number == 0)
         return;
-    struct record *record = record_at(number);
+    struct sj_profile_record *record = record_at(number);
     if (before != NULL)
         before->next = record->next;
     else
@@ -263,7 +254,7 @@ static void remember_locked(const void *block, const struct sj_profile_tally *we
         return;
     }
     struct sj_atomic_u32 *head = &sj__profile_heads[sj_profile_head_of(block)];
-    *record_at(number) = (struct record){
+    *record_at(number) = (struct sj_profile_record){
         .next = sj_load_relaxed_u32(head), .site = index, .address = (uint64_t)(uintptr_t)block, .weight = *weight
     };
     sj_store_release_u32(head, number); /* pairs with the load in sj__profile_site_of */
@@ -330,7 +321,7 @@ const struct sj_profile_site *sj__profile_site_of(const void *block)
 {
     uint32_t number = sj_load_acquire_u32(&sj__profile_heads[sj_profile_head_of(block)]); /* pairs with the store */
     for (unsigned steps = 0; number != 0 && steps < RECORDS_MAX; steps++) {
-        const struct record *record = record_at(number);
+        const struct sj_profile_record *record = record_at(number);
         uint32_t site = record->site;
         if (record->address == (uint64_t)(uintptr_t)block)
             return site < sj_load_acquire_u32(&sj__profile.sites) ? site_at(site) : NULL; /* pairs with make_site */

@@ -23,11 +23,20 @@
 #include "policy/policy.h"
 #include "policy/profile.h"
 
-enum { SJ_PROFILE_HEAD_BITS = 14 };
+enum { SJ_PROFILE_HEAD_BITS = 14, SJ_PROFILE_CHUNK_RECORDS = 512, SJ_PROFILE_RECORD_CHUNKS = 128 };
+
+/* A sampled block that lives. Records are counted from 1. */
+struct sj_profile_record {
+    uint32_t next; /* in its chain, or among the free ones; 0: the last */
+    uint32_t site;
+    uint64_t address; /* 0: a free one */
+    struct sj_profile_tally weight;
+};
 
 extern SJ_HIDDEN struct sj_profile sj__profile;
 extern SJ_HIDDEN uint32_t sj__profile_rate; /* the mean of bytes between samples; 0: no profile */
 extern SJ_HIDDEN struct sj_atomic_u32 sj__profile_heads[1 << SJ_PROFILE_HEAD_BITS]; /* 0: an empty chain */
+extern SJ_HIDDEN struct sj_profile_record *sj__profile_records[SJ_PROFILE_RECORD_CHUNKS];
 
 /* Once, before the first heap. */
 void sj__profile_start(const struct sj_settings *settings);

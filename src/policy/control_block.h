@@ -69,6 +69,7 @@ struct sj_control {
     uint64_t counters[SJ_CONTROL_COUNTERS_MAX / 8];
     uint64_t bill[SJ_CONTROL_BILL_MAX / 8]; /* struct sj_bill, which says its own version, filled with the counters */
     uint64_t profile;                       /* the address of struct sj_profile, see profile.h; 0: there is none */
+    uint64_t layout;                        /* the address of struct sj_layout, see layout.h */
 };
 
 static inline uint64_t sj_control_checksum(uint64_t sequence, uint64_t command, uint64_t number)

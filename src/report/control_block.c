@@ -14,12 +14,13 @@ __attribute__((aligned(SJ_CONTROL_PAGE_BYTES))) union sj_control_page sj__contro
     },
 };
 
-void sj__control_block_start(void *doorbell, unsigned level, uint64_t profile)
+void sj__control_block_start(void *doorbell, unsigned level, uint64_t profile, const void *layout)
 {
     struct sj_control *control = &sj__control_page.control;
     control->doorbell = (uint64_t)(uintptr_t)doorbell;
     control->first_level = level;
     control->profile = profile;
+    control->layout = (uint64_t)(uintptr_t)layout;
     sj_store_relaxed_u32(&control->level, level);
     control->self = (uint64_t)(uintptr_t)control;
 }

@@ -21,8 +21,9 @@ union sj_control_page {
 };
 extern SJ_HIDDEN union sj_control_page sj__control_page;
 
-/* Publishes the block: `doorbell` is the word that rings, `profile` the address of the heap profile, or 0. Once, at start. */
-void sj__control_block_start(void *doorbell, unsigned level, uint64_t profile);
+/* Publishes the block: `doorbell` is the word that rings, `profile` the address of the heap profile, or 0, and `layout` that of the
+ * table for debuggers. Once, at start. */
+void sj__control_block_start(void *doorbell, unsigned level, uint64_t profile, const void *layout);
 
 /* True if another process has asked for something that has not been answered. */
 SJ_ALWAYS_INLINE bool sj_control_block_is_pending(void)

@@ -12,14 +12,14 @@
 
 #include <string.h>
 
-enum { POOL_PAGES = 256, MIN_ALIGNMENT = 16, MS_A_SECOND = 1000 };
+enum { MIN_ALIGNMENT = 16, MS_A_SECOND = 1000 };
 
 static struct sj_lock pool_lock = SJ_LOCK_INIT(SJ_RANK_LARGE);
+char *sj__sampled_base;
+struct sj_sampled *sj__sampled_records;
 /* What the map names. Aligned as a slab: the fast paths look at it as at one. */
 SJ_CACHE_ALIGNED static struct sj_span pool_span;
-static char *pool_base;   /* of the pool; NULL before the first sample */
-static bool pool_refused; /* there was no memory for it; it is not asked for again */
-static struct sj_sampled *records;
+static bool pool_refused;                         /* there was no memory for it; it is not asked for again */
 static struct sj_sampled *free_first, *free_last; /* pages that nobody has, freed longest ago first */
 static uint64_t rate_second;                      /* the second that is counted */
 static uint32_t rate_count;
@@ -30,7 +30,7 @@ static struct sj_atomic_u64 allocated_blocks, freed_blocks, allocated_bytes, fre
 
 static char *page_of(const struct sj_sampled *sampled)
 {
-    return pool_base + (2 * (size_t)(sampled - records) + 1) * sj__page_bytes();
+    return sj__sampled_base + (2 * (size_t)(sampled - sj__sampled_records) + 1) * sj__page_bytes();
 }
 
 static void put(struct sj_sampled *sampled)
@@ -52,20 +52,20 @@ static bool guard(char *page)
 static bool open_pool(void)
 {
     size_t page_bytes = sj__page_bytes(), first_granule;
-    size_t bytes = sj_round_up((2 * POOL_PAGES + 1) * page_bytes, SJ_GRANULE_BYTES);
+    size_t bytes = sj_round_up((2 * SJ_SAMPLED_PAGES + 1) * page_bytes, SJ_GRANULE_BYTES);
     enum sj_run_content content;
-    records = sj__run_record(POOL_PAGES * sizeof *records);
-    if (records == NULL || !sj__run_take(bytes >> SJ_GRANULE_SHIFT, &first_granule, &content))
+    sj__sampled_records = sj__run_record(SJ_SAMPLED_PAGES * sizeof *sj__sampled_records);
+    if (sj__sampled_records == NULL || !sj__run_take(bytes >> SJ_GRANULE_SHIFT, &first_granule, &content))
         return false;
-    pool_base = sj_window_address(first_granule);
+    sj__sampled_base = sj_window_address(first_granule);
     if (content == SJ_RUN_DIRTY)
-        memset(pool_base, 0, bytes);
-    for (size_t i = 0; i < POOL_PAGES; i++) {
-        (void)guard(pool_base + 2 * i * page_bytes);
-        records[i].guarded = guard(page_of(&records[i]));
-        put(&records[i]);
+        memset(sj__sampled_base, 0, bytes);
+    for (size_t i = 0; i < SJ_SAMPLED_PAGES; i++) {
+        (void)guard(sj__sampled_base + 2 * i * page_bytes);
+        sj__sampled_records[i].guarded = guard(page_of(&sj__sampled_records[i]));
+        put(&sj__sampled_records[i]);
     }
-    (void)guard(pool_base + (size_t)2 * POOL_PAGES * page_bytes);
+    (void)guard(sj__sampled_base + (size_t)2 * SJ_SAMPLED_PAGES * page_bytes);
     sj_store_relaxed_u32(&pool_span.kind, SJ_SPAN_SAMPLED);
     for (size_t i = 0; i < bytes >> SJ_GRANULE_SHIFT; i++)
         sj_window_set(first_granule + i, &pool_span);
@@ -88,7 +88,7 @@ static struct sj_sampled *take(uint32_t rate)
     sj__lock(&pool_lock);
     struct sj_sampled *sampled = NULL;
     if (is_within_rate(rate)) {
-        if (pool_base == NULL && !pool_refused)
+        if (sj__sampled_base == NULL && !pool_refused)
             pool_refused = !open_pool();
         sampled = pool_refused ? NULL : free_first;
     }
@@ -175,20 +175,20 @@ bool sj__sampled_free(struct sj_sampled *sampled, const void *caller, const char
 
 static bool was_used(size_t index)
 {
-    return index < POOL_PAGES &&
-           sj_load_acquire_u32(&records[index].state) != SJ_SAMPLED_NEVER; /* pairs with the store */
+    return index < SJ_SAMPLED_PAGES &&
+           sj_load_acquire_u32(&sj__sampled_records[index].state) != SJ_SAMPLED_NEVER; /* pairs with the store */
 }
 
 struct sj_sampled *sj__sampled_at(const void *address)
 {
-    size_t offset = (size_t)((const char *)address - pool_base);
+    size_t offset = (size_t)((const char *)address - sj__sampled_base);
     size_t page = offset / sj__page_bytes(), index = page / 2;
     if (page % 2 == 0 && index > 0) { /* a guard: behind the block before it, or before the one behind it */
         bool is_nearer_to_the_left = offset % sj__page_bytes() < sj__page_bytes() / 2;
         if (was_used(index - 1) && (is_nearer_to_the_left || !was_used(index)))
             index--;
     }
-    return was_used(index) ? &records[index] : NULL;
+    return was_used(index) ? &sj__sampled_records[index] : NULL;
 }
 
 size_t sj__sampled_room(const void *pointer)

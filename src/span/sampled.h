@@ -28,7 +28,7 @@
 
 enum sj_sampled_state { SJ_SAMPLED_NEVER, SJ_SAMPLED_LIVE, SJ_SAMPLED_FREED };
 
-enum { SJ_SAMPLED_PATTERN = 0xb7 };
+enum { SJ_SAMPLED_PATTERN = 0xb7, SJ_SAMPLED_PAGES = 256 };
 
 struct sj_sampled {
     struct sj_atomic_u32 state; /* enum sj_sampled_state */
@@ -41,6 +41,9 @@ struct sj_sampled {
     struct sj_trace allocated;
     struct sj_trace freed; /* if its state is SJ_SAMPLED_FREED */
 };
+
+extern SJ_HIDDEN char *sj__sampled_base; /* of the pool: its first guard; NULL before the first sample */
+extern SJ_HIDDEN struct sj_sampled *sj__sampled_records;
 
 /* What is asked for, and by whom. */
 struct sj_sample_request {

@@ -66,6 +66,9 @@ for file in "$libdir/libscrubjay.so.0" "$libdir/libscrubjay.a" "$root/include/sc
     "$libdir/cmake/Scrubjay/ScrubjayConfig.cmake"; do
     try "installed: ${file#"$root/"}" test -e "$file"
 done
+# gdb looks for a file of the library's real name under a path that is the library's.
+real=$(basename "$(realpath "$libdir/libscrubjay.so")")
+try "installed: gdb's script" test -e "$root/share/gdb/auto-load/opt/scrubjay/${libdir#"$root/"}/$real-gdb.py"
 if [ -x "$build/scrubjay" ]; then
     try "installed: bin/scrubjay" test -x "$root/bin/scrubjay"
     try "the installed command finds the installed library" "$root/bin/scrubjay" run -- true
