@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# What: runs the models of the free protocol: the configurations that must hold, the faults that must be found, the limits
+# What: runs the models of the free protocol and of the release clock: the configurations that must hold, the faults that must be found, the limits
 # that must show, and the memory orders.
 #
 #   models/run.sh [check|long] [part of a name]
@@ -30,6 +30,7 @@ retire_slots='-DHEAPS=2 -DSLOTS=2 -DRETIRES=1 -DMALLOCS=3 -DFREES=3'
 adopt='-DHEAPS=1 -DFRESH=1 -DEXITS=1 -DSLOTS=2 -DMALLOCS=3 -DFREES=2'
 take='-DHEAPS=2 -DFRESH=1 -DEXITS=1 -DTAKES=1 -DSLOTS=1 -DMALLOCS=2 -DFREES=2'
 take_slabs='-DHEAPS=2 -DFRESH=1 -DEXITS=1 -DTAKES=1 -DSLABS=2 -DSLOTS=1 -DMALLOCS=2 -DFREES=2'
+askers='-DPUTS=0 -DLAST_MS=1 -DASKERS=2 -DTHREADS=1'
 generation='-DGENERATIONS=256'
 all='-DHEAPS=2 -DFRESH=1 -DEXITS=1 -DTAKES=1 -DRETIRES=1 -DSLOTS=1 -DMALLOCS=2 -DFREES=2'
 
@@ -50,6 +51,17 @@ check|holds|slab taken, one free too many|$take -DEXTRA=1|$take_seen $double_see
 check|holds|new life, R looked at before L, one free too many|$retire -DEXTRA=1 -DALLOW_LOOK_AT_R|$retire_seen $double_seen
 check|holds|variant: generation in R, one free too many|$retire -DEXTRA=1 $generation|$retire_seen $double_seen open-alarm generation-alarm
 check|holds|variant: push to the owner of before the claim|$retire -DEXTRA=1 -DALLOW_EARLY_OWNER|late-push pop-retired forward $double_seen
+check|holds|clock: memory put down|-DPUTS=2 -DASKERS=0|aged
+check|holds|clock: memory put down, seen when its lock is given back|-DPUTS=2 -DASKERS=0 -DNOTE_INSIDE|aged
+check|holds|clock: a request and memory|-DASKERS=1 -DLAST_MS=2|aged rung-again answered
+check|holds|clock: two askers|$askers -DTRIES=1|bad-message written-over answered
+check|fails|clock: a pass looks before it takes the due time away|-DPUTS=2 -DASKERS=0 -DBREAK_LOOK_BEFORE_EXCHANGE|due<=
+check|fails|clock: the due time is lowered by a plain store|-DPUTS=2 -DASKERS=0 -DBREAK_PLAIN_LOWER|due<=
+check|fails|clock: the due time is lowered before memory is put down|-DPUTS=1 -DASKERS=0 -DBREAK_NOTE_BEFORE_PUT|due<=
+check|fails|clock: a pass does not ring again|-DASKERS=1 -DLAST_MS=2 -DBREAK_NO_BELL_AGAIN|finished
+check|fails|clock: the bell before the request|-DASKERS=1 -DLAST_MS=2 -DBREAK_BELL_FIRST|finished
+check|fails|clock: a request without a checksum|$askers -DBREAK_NO_CHECKSUM|command
+check|fails|clock: an answer is taken at one look|$askers -DBREAK_ONE_LOOK|read_is_for
 check|fails|without the hand-out check|$slots -DEXTRA=1 -DBREAK_NO_HANDOUT_CHECK|claims\[[0-9]\]==1
 check|fails|check at refill only|$slots -DEXTRA=1 -DBREAK_CHECK_AT_REFILL|claims\[[0-9]\]==1
 check|fails|L judged after the claim|$slots -DBREAK_L_AFTER_CLAIM|\(0>0\)
@@ -77,6 +89,8 @@ check|fails|limit: a generation that came round hides a late claim|$retire_twice
 check|fails|limit: queues alone leave bits with a thread that sleeps|$retire_slots -DLIMIT_QUEUE_ONLY -DSTOPS=1|stopped
 check|fails|limit: a thread end that folds its queue misses a claim not queued yet|$take -DEXTRA=1 -DLIMIT_EXIT_FOLDS_QUEUE|doubled
 check|fails|limit: a process exit that folds queues misses a claim on a retired slab|$retire -DEXTRA=1 -DLIMIT_EXIT_FOLDS_QUEUES|claims\[word\]<=1
+long|holds|clock: a request and memory, more time|-DASKERS=1|aged rung-again answered
+long|holds|clock: two askers, two threads|-DPUTS=0 -DLAST_MS=1 -DASKERS=2 -DTRIES=1|rung-again bad-message written-over answered
 long|holds|slots, two frees too many|$slots -DEXTRA=2|$double_seen
 long|holds|slots, weak stores, one free too many|$slots -DEXTRA=1 -DWEAK_STORES|$double_seen
 long|holds|slots, deep buffer, one free too many|$slots -DEXTRA=1 -DBUFFER=8|$double_seen
@@ -120,13 +134,14 @@ say()
 run_case()
 {
     local folder=$scratch/$1 kind=$2 name=$3 defines=$4 expected=$5
-    local optimise=-O1 search='' what status seen point states depth violated
+    local model=model.pml optimise=-O1 search='' what status seen point states depth violated
     mkdir "$folder" && cd "$folder" || return
     [ "$kind" = fails ] && optimise=-O0
+    case $name in clock:*) model=clock.pml ;; esac
     # A long run keeps all interleavings, in compressed states: one assumption of spin's less.
     [ "$mode" = long ] && search='-DNOREDUCE -DCOLLAPSE' && optimise=-O2
     # shellcheck disable=SC2086
-    if ! spin $defines -a "$here/model.pml" >spin.out 2>&1 ||
+    if ! spin $defines -a "$here/$model" >spin.out 2>&1 ||
         ! gcc $optimise -w -DSAFETY -DVECTORSZ=512 $search -o pan pan.c >gcc.out 2>&1; then
         say 'not ok' "model: $name: does not build: $(cat spin.out gcc.out 2>/dev/null | head -n 3 | tr '\n' ' ')"
         return

@@ -138,6 +138,18 @@ static int write_request(struct sj_remote *remote, enum sj_command command, uint
     return error != 0 ? error : copy(process_vm_writev, remote, remote->control.doorbell, &silence, sizeof silence);
 }
 
+/* An answer's error and number are written before its sequence: while our request is still the last one they can only be ours,
+ * else they may be those of the next answer. EAGAIN: the request has to be made again. */
+static int confirm_answer(struct sj_remote *remote, uint64_t sequence)
+{
+    const struct sj_answer answer = remote->control.answer;
+    const int error = sj__control_read(remote);
+    if (error != 0)
+        return error;
+    remote->control.answer = answer;
+    return sequence_of_request(remote) == sequence ? 0 : EAGAIN;
+}
+
 int sj__control_ask(struct sj_remote *remote, enum sj_command command, uint64_t number, unsigned wait_ms)
 {
     const uint64_t until_ms = now_ms() + wait_ms;
@@ -150,8 +162,13 @@ int sj__control_ask(struct sj_remote *remote, enum sj_command command, uint64_t 
         const bool is_late = now_ms() >= until_ms;
         if (sequence != 0 && is_written_over(remote, sequence) && !is_late)
             sequence = 0;
-        if (sequence != 0 && remote->control.answer.sequence.value == sequence)
-            return 0;
+        if (sequence != 0 && remote->control.answer.sequence.value == sequence) {
+            error = confirm_answer(remote, sequence);
+            if (error != EAGAIN)
+                return error;
+            sequence = 0;
+            continue;
+        }
         if (sequence == 0 && may_write(remote, command)) {
             error = write_request(remote, command, number, &sequence);
             if (error != 0)
