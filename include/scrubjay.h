@@ -164,6 +164,11 @@ struct sj_account_stats {
 /* All of an arena's labels together. Returns 0. */
 int sj_arena_read(const struct sj_arena *arena, struct sj_account_stats *stats);
 
+/* An arena's part in the memory bill: its slabs, and its live large blocks; committed_bytes is their sum. Returns 0, or -1 with errno as
+ * sj_bill_read. */
+struct sj_bill;
+int sj_arena_bill(const struct sj_arena *arena, struct sj_bill *bill, size_t bytes);
+
 /* One arena and label after another, from index 0 up, in the order in which they were first used. Those of an arena that was destroyed come
  * with zeroes. Returns 0, or -1 with errno ENOENT at the end. Takes no lock; may be used in signal handlers. */
 int sj_account_read(size_t index, struct sj_account_stats *stats);

@@ -11,6 +11,7 @@
  */
 #include "base/checked.h"
 #include "base/format.h"
+#include "front/bill.h"
 #include "front/counted.h"
 #include "front/entry.h"
 #include "heap/profile.h"
@@ -301,6 +302,22 @@ SJ_EXPORT int sj_arena_read(const struct sj_arena *arena, struct sj_account_stat
         return -1;
     fill(&named->counts, &named->book, "", stats);
     stats->limit_bytes = named->limit_bytes;
+    return 0;
+}
+
+SJ_EXPORT int sj_arena_bill(const struct sj_arena *arena, struct sj_bill *bill, size_t bytes)
+{
+    const struct sj_named *named = arena_of(arena, ASKER("sj_arena_bill"));
+    struct sj_bill made;
+    struct sj_bill_row row = { .named = named };
+    if (named == NULL || !sj__bill_ask(&made, &row, false))
+        return -1;
+    struct sj_bill part = { .version = SJ_BILL_VERSION,
+                            .bytes = (uint32_t)(bytes < sizeof part ? bytes : sizeof part) };
+    memcpy(part.line, row.line, sizeof row.line);
+    for (unsigned line = 0; line < SJ_BILL_LINES; line++)
+        part.committed_bytes += row.line[line];
+    memcpy(bill, &part, part.bytes);
     return 0;
 }
 

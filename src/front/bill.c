@@ -12,15 +12,15 @@
 #include <errno.h>
 #include <string.h>
 
-void sj__bill_fill(struct sj_bill *bill, bool with_resident)
+void sj__bill_fill(struct sj_bill *bill, struct sj_bill_row *rows, unsigned count, bool with_resident)
 {
-    sj__bill_make(bill);
+    sj__bill_make(bill, rows, count);
     bill->resident_bytes = with_resident ? sj__window_resident() : 0;
     if (bill->resident_bytes > 0 && bill->resident_bytes < bill->committed_bytes)
         bill->untouched_bytes = bill->committed_bytes - bill->resident_bytes;
 }
 
-bool sj__bill_ask(struct sj_bill *bill, bool with_resident)
+bool sj__bill_ask(struct sj_bill *bill, struct sj_bill_row *row, bool with_resident)
 {
     sigset_t signals;
     if (!sj__start() || sj__sealed.settings.disable || sj__slow_is_inside()) {
@@ -29,7 +29,7 @@ bool sj__bill_ask(struct sj_bill *bill, bool with_resident)
     }
     sj__thread_block_signals(&signals); /* a handler that allocates or forks would find this thread deep inside */
     sj__heap_inside = SJ_INSIDE_SPANS;
-    sj__bill_fill(bill, with_resident);
+    sj__bill_fill(bill, row, row != NULL, with_resident);
     sj__heap_inside = SJ_OUTSIDE;
     sj__thread_let_signals_in(&signals);
     return true;
@@ -38,7 +38,7 @@ bool sj__bill_ask(struct sj_bill *bill, bool with_resident)
 SJ_EXPORT int sj_bill_read(struct sj_bill *bill, size_t bytes)
 {
     struct sj_bill made;
-    if (!sj__bill_ask(&made, true))
+    if (!sj__bill_ask(&made, NULL, true))
         return -1;
     made.bytes = (uint32_t)(bytes < sizeof made ? bytes : sizeof made);
     memcpy(bill, &made, made.bytes);

@@ -12,9 +12,9 @@
 
 #include "heap/bill.h"
 
-void sj__bill_fill(struct sj_bill *bill, bool with_resident);
+void sj__bill_fill(struct sj_bill *bill, struct sj_bill_row *rows, unsigned count, bool with_resident);
 
-/* The same for the program, whose thread may be anywhere. False, with errno: as sj_bill_read. */
-bool sj__bill_ask(struct sj_bill *bill, bool with_resident);
+/* The same for the program, whose thread may be anywhere, with the part of an arena or NULL. False, with errno: as sj_bill_read. */
+bool sj__bill_ask(struct sj_bill *bill, struct sj_bill_row *row, bool with_resident);
 
 #endif

@@ -64,7 +64,7 @@ SJ_EXPORT struct mallinfo2 mallinfo2(void)
     if (next != NULL)
         return next();
     memset(&info, 0, sizeof info);
-    if (sj_stats_read(&stats) != 0 || !sj__bill_ask(&bill, false))
+    if (sj_stats_read(&stats) != 0 || !sj__bill_ask(&bill, NULL, false))
         return info;
     /* With what is in large blocks and the records it is all that is committed. */
     info.arena = bill.committed_bytes - bill.line[SJ_BILL_RECORDS] - bill.line[SJ_BILL_MAP] - stats.large_live_bytes;
@@ -149,7 +149,7 @@ SJ_EXPORT int malloc_info(int options, FILE *stream)
         return next(options, stream);
     if (options != 0)
         return EINVAL;
-    if (sj_stats_read(&stats) != 0 || !sj__bill_ask(&bill, false))
+    if (sj_stats_read(&stats) != 0 || !sj__bill_ask(&bill, NULL, false))
         return ENOMEM;
     write_info(stream, &stats, &bill);
     return 0;

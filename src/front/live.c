@@ -246,7 +246,7 @@ static void fill_counters(struct sj_control *control)
     struct sj_stats stats;
     struct sj_bill bill;
     sj__summary_fill(&stats);
-    sj__bill_fill(&bill, false); /* what is resident the reader can ask the kernel */
+    sj__bill_fill(&bill, NULL, 0, false); /* what is resident the reader can ask the kernel */
     uint32_t filling = sj_load_relaxed_u32(&control->filling);
     (void)sj_exchange_acq_rel_u32(&control->filling, filling + 1); /* odd: the reader looks before and after */
     memcpy(control->counters, &stats, sizeof stats);

@@ -16,16 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    LINES_BYTES = 12288,  /* of text or JSON */
-    FILE_BYTES = 1 << 16, /* of OpenMetrics too */
-    PATH_BYTES = 512,
-    REASON_BYTES = PATH_BYTES + 64,
-    EXIT_PATIENCE_MS = 100
-};
+enum { DOCUMENT_BYTES = 1 << 16, PATH_BYTES = 512, REASON_BYTES = PATH_BYTES + 64, PATIENCE_MS = 100 };
 
 static struct sj_lock file_lock; /* unranked: it is only tried */
-static char document[FILE_BYTES];
+static char document[DOCUMENT_BYTES];
 static bool has_warned;
 
 /* What follows the form in the option, and the form; NULL if it names no file. */
@@ -138,7 +132,7 @@ void sj__stats_out_at_exit(void)
 {
     enum sj_form form = strcmp(sj__sealed.settings.stats, "json") == 0 ? SJ_FORM_JSON : SJ_FORM_TEXT;
     const char *pattern = path_of(sj__sealed.settings.stats, &form);
-    unsigned patience_ms = EXIT_PATIENCE_MS;
+    unsigned patience_ms = PATIENCE_MS;
     struct sj_writer writer;
     if (sj__sealed.settings.stats[0] == '\0' || !sj__lock_in_time(&file_lock, &patience_ms))
         return;
@@ -153,8 +147,11 @@ void sj__stats_out_at_exit(void)
 
 void sj__stats_out_print(void)
 {
-    char buffer[LINES_BYTES];
     struct sj_writer writer;
-    write_text(&writer, SJ_FORM_TEXT, buffer, sizeof buffer, true);
+    unsigned patience_ms = PATIENCE_MS;
+    if (!sj__lock_in_time(&file_lock, &patience_ms))
+        return;
+    write_text(&writer, SJ_FORM_TEXT, document, sizeof document, true);
     (void)sj__descriptor_write(STDERR_FILENO, writer.text.start, writer.text.length);
+    sj__unlock(&file_lock);
 }

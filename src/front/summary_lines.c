@@ -15,10 +15,59 @@
 #include "policy/bill.h"
 #include "span/release.h"
 
+/* Of more than these there is only the sum of all. */
+enum { ARENAS_SHOWN = 16, ACCOUNTS_SHOWN = 64 };
+
+static unsigned choose_arenas(struct sj_bill_row *rows)
+{
+    unsigned count = 0;
+    for (const struct sj_named *named = sj__named_all(); named != NULL && count < ARENAS_SHOWN;
+         named = named->next_of_all)
+        if (sj__named_is_live(named))
+            rows[count++] = (struct sj_bill_row){ .named = named };
+    return count;
+}
+
+static void add_arenas(struct sj_writer *writer, const struct sj_bill_row *rows, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        sj__writer_topic_of(writer, "arena", "bytes",
+                            (const struct sj_item[]){ { "arena", rows[i].named->name }, { 0 } });
+        for (unsigned line = 0; line < SJ_BILL_LINES; line++)
+            if (rows[i].line[line] > 0)
+                sj__writer_part(writer, "line", sj__bill_names[line], rows[i].line[line]);
+    }
+}
+
+static void begin_account(struct sj_writer *writer, const char *topic, const char *unit,
+                          const struct sj_account_stats *account)
+{
+    const struct sj_item items[SJ_ITEMS] = { { "arena", account->arena }, { "label", account->label } };
+    sj__writer_topic_of(writer, topic, unit, items);
+}
+
+static void add_accounts(struct sj_writer *writer)
+{
+    struct sj_account_stats account;
+    for (size_t i = 0; i < ACCOUNTS_SHOWN && sj_account_read(i, &account) == 0; i++) {
+        begin_account(writer, "account", "bytes", &account);
+        sj__writer_part(writer, "what", "live", account.live_bytes);
+        sj__writer_part(writer, "what", "peak", account.peak_bytes);
+        sj__writer_part(writer, "what", "allocated", account.allocated_bytes);
+    }
+    for (size_t i = 0; i < ACCOUNTS_SHOWN && sj_account_read(i, &account) == 0; i++) {
+        begin_account(writer, "blocks", "count", &account);
+        sj__writer_part(writer, "what", "live", account.live_blocks);
+        sj__writer_part(writer, "what", "allocated", account.allocated_blocks);
+    }
+}
+
 static void add_bill(struct sj_writer *writer, bool with_resident)
 {
     struct sj_bill bill;
-    sj__bill_fill(&bill, with_resident);
+    struct sj_bill_row rows[ARENAS_SHOWN];
+    unsigned count = choose_arenas(rows);
+    sj__bill_fill(&bill, rows, count, with_resident);
     sj__writer_topic(writer, "bill");
     for (unsigned line = 0; line < SJ_BILL_LINES; line++)
         sj__writer_part(writer, "line", sj__bill_names[line], bill.line[line]);
@@ -33,6 +82,8 @@ static void add_bill(struct sj_writer *writer, bool with_resident)
     sj__writer_topic(writer, "reserve");
     for (unsigned line = 0; line < SJ_RESERVE_LINES; line++)
         sj__writer_part(writer, "line", sj__reserve_names[line], bill.reserve[line]);
+    add_arenas(writer, rows, count);
+    add_accounts(writer);
 }
 
 static uint64_t mib_s(uint64_t byte_ms)

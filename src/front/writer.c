@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { NAME_BYTES = 64 };
+enum { NAME_BYTES = 192 };
 
 void sj__writer_start(struct sj_writer *writer, enum sj_form form, char *buffer, size_t bytes, const char *wanted)
 {
@@ -14,20 +14,39 @@ void sj__writer_start(struct sj_writer *writer, enum sj_form form, char *buffer,
     sj__format_start(&writer->text, buffer, bytes);
 }
 
-void sj__writer_topic(struct sj_writer *writer, const char *topic)
+/* "calls", "arena.client". */
+static void add_topic(struct sj_text *text, const char *topic, const struct sj_item *items)
+{
+    sj__format_string(text, topic);
+    for (unsigned i = 0; i < SJ_ITEMS && items[i].label != NULL; i++) {
+        sj__format_char(text, '.');
+        sj__format_string(text, items[i].value[0] != '\0' ? items[i].value : "(none)");
+    }
+}
+
+void sj__writer_topic_of(struct sj_writer *writer, const char *topic, const char *unit,
+                         const struct sj_item items[SJ_ITEMS])
 {
     bool is_first = writer->topic == NULL;
     writer->topic = topic;
+    writer->unit = unit;
+    memcpy(writer->items, items, sizeof writer->items);
     writer->has_field = false;
     if (writer->form == SJ_FORM_JSON) {
         sj__format_string(&writer->text, is_first ? "{\"" : "},\"");
-        sj__format_string(&writer->text, topic);
+        add_topic(&writer->text, topic, items);
         sj__format_string(&writer->text, "\":{");
     } else if (writer->form == SJ_FORM_TEXT) {
         sj__format_string(&writer->text, is_first ? "scrubjay: stats " : "\nscrubjay: stats ");
-        sj__format_string(&writer->text, topic);
+        add_topic(&writer->text, topic, items);
         sj__format_char(&writer->text, ':');
     }
+}
+
+void sj__writer_topic(struct sj_writer *writer, const char *topic)
+{
+    static const struct sj_item none[SJ_ITEMS];
+    sj__writer_topic_of(writer, topic, "bytes", none);
 }
 
 static void format_signed(struct sj_text *text, uint64_t value, bool is_negative)
@@ -57,9 +76,13 @@ static void add_metric_type(struct sj_writer *writer, const char *name, const ch
 /* True if it is "TOPIC.NAME" that is wanted. */
 static bool is_wanted(const struct sj_writer *writer, const char *name)
 {
-    size_t topic_length = strlen(writer->topic);
-    return strncmp(writer->wanted, writer->topic, topic_length) == 0 && writer->wanted[topic_length] == '.' &&
-           strcmp(writer->wanted + topic_length + 1, name) == 0;
+    char buffer[NAME_BYTES];
+    struct sj_text whole;
+    sj__format_start(&whole, buffer, sizeof buffer);
+    add_topic(&whole, writer->topic, writer->items);
+    sj__format_char(&whole, '.');
+    sj__format_string(&whole, name);
+    return strcmp(writer->wanted, whole.start) == 0;
 }
 
 static void add_field(struct sj_writer *writer, const char *name, uint64_t value, bool is_negative)
@@ -127,22 +150,31 @@ void sj__writer_numbered(struct sj_writer *writer, const char *before, uint64_t 
     sj__writer_counter(writer, name.start, value);
 }
 
+static void add_label(struct sj_text *text, char before, const char *label, const char *value)
+{
+    sj__format_char(text, before);
+    sj__format_string(text, label);
+    sj__format_string(text, "=\"");
+    sj__format_string(text, value);
+    sj__format_char(text, '"');
+}
+
 void sj__writer_part(struct sj_writer *writer, const char *label, const char *name, uint64_t value)
 {
     struct sj_text *text = &writer->text;
+    char before = '{';
     if (writer->form != SJ_FORM_OPENMETRICS) {
         add_field(writer, name, value, false);
         return;
     }
-    if (!writer->has_field)
-        add_metric_type(writer, "bytes", "gauge");
-    writer->has_field = true;
-    add_metric_name(writer, "bytes");
-    sj__format_char(text, '{');
-    sj__format_string(text, label);
-    sj__format_string(text, "=\"");
-    sj__format_string(text, name);
-    sj__format_string(text, "\"} ");
+    if (writer->family != writer->topic)
+        add_metric_type(writer, writer->unit, "gauge");
+    writer->family = writer->topic;
+    add_metric_name(writer, writer->unit);
+    for (unsigned i = 0; i < SJ_ITEMS && writer->items[i].label != NULL; i++, before = ',')
+        add_label(text, before, writer->items[i].label, writer->items[i].value);
+    add_label(text, before, label, name);
+    sj__format_string(text, "} ");
     sj__format_decimal(text, value);
     sj__format_char(text, '\n');
 }

@@ -39,10 +39,34 @@ _Static_assert((int)LINES == (int)SJ_BILL_LINES && (int)RESERVES == (int)SJ_RESE
 
 enum { PATIENCE_MS = 20 /* for locks, in all */ };
 
-static void add(struct sj_bill *bill, enum sj_bill_line line, uint64_t bytes)
+struct making {
+    struct sj_bill *bill;
+    struct sj_bill_row *rows;
+    unsigned count;
+    struct sj_bill_row *row; /* of the arena that is being looked at; NULL: of none of those */
+};
+
+static void add(struct making *making, enum sj_bill_line line, uint64_t bytes)
 {
-    bill->line[line] += bytes;
+    making->bill->line[line] += bytes;
+    if (making->row != NULL)
+        making->row->line[line] += bytes;
 }
+
+static void look_at(struct making *making, const struct sj_named *named)
+{
+    making->row = NULL;
+    for (unsigned i = 0; i < making->count && named != NULL; i++)
+        if (making->rows[i].named == named)
+            making->row = &making->rows[i];
+}
+
+/* The arena whose heap this is. */
+static const struct sj_named *named_by(const struct sj_heap *heap)
+{
+    return heap != NULL && heap->own_policy != NULL ? (const struct sj_named *)(const void *)heap : NULL;
+}
+_Static_assert(offsetof(struct sj_named, heap) == 0, "an arena begins with its heap");
 
 /* ---- Heaps ------------------------------------------------------------------------------------------------------- */
 
@@ -59,13 +83,14 @@ static uint64_t count_detained(const struct sj_quarantine *quarantine)
 }
 
 /* What a heap has of its slabs' slots. Its lock keeps its slow paths out; without it they stand still, or nearly. */
-static void add_heap(struct sj_bill *bill, struct sj_heap *heap, unsigned *patience_ms)
+static void add_heap(struct making *making, struct sj_heap *heap, unsigned *patience_ms)
 {
     bool is_locked = sj__lock_in_time(&heap->lock, patience_ms);
+    look_at(making, named_by(heap));
     for (unsigned c = SJ_CLASS_ZERO + 1; c < SJ_CLASS_COUNT; c++) {
         uint64_t taken = sj_word_read(&heap->bins[c].bits) | heap->lists[c].held_bits;
-        add(bill, SJ_BILL_CACHED_SLOTS, (uint64_t)sj_count_bits(taken) * sj__size_classes[c].slot_bytes);
-        add(bill, SJ_BILL_QUARANTINE, count_detained(&heap->quarantines[c]) * sj__size_classes[c].slot_bytes);
+        add(making, SJ_BILL_CACHED_SLOTS, (uint64_t)sj_count_bits(taken) * sj__size_classes[c].slot_bytes);
+        add(making, SJ_BILL_QUARANTINE, count_detained(&heap->quarantines[c]) * sj__size_classes[c].slot_bytes);
     }
     if (is_locked)
         sj__unlock(&heap->lock);
@@ -83,7 +108,7 @@ static uint64_t canary_bytes(const struct sj_slab *slab, unsigned word_index, ui
     return bytes;
 }
 
-static void add_word(struct sj_bill *bill, const struct sj_slab *slab, unsigned word_index)
+static void add_word(struct making *making, const struct sj_slab *slab, unsigned word_index)
 {
     const struct sj_word *word = &slab->planes[word_index];
     unsigned left = slab->slots - word_index * SJ_WORD_BITS;
@@ -92,29 +117,29 @@ static void add_word(struct sj_bill *bill, const struct sj_slab *slab, unsigned 
     uint64_t live = sj_word_read(&word->live), dirty = sj_word_read(&word->dirty);
     uint64_t available = sj_word_read(&word->available) & ~live;
     uint64_t slot_bytes = slab->slot_bytes, tails = canary_bytes(slab, word_index, live & ~remote);
-    add(bill, SJ_BILL_LIVE, sj_count_bits(live & ~remote) * slot_bytes - tails);
-    add(bill, SJ_BILL_CANARIES, tails);
-    add(bill, SJ_BILL_REMOTE, sj_count_bits(live & remote) * slot_bytes);
-    add(bill, SJ_BILL_FREE_DIRTY, sj_count_bits(available & dirty) * slot_bytes);
-    add(bill, SJ_BILL_FREE_CLEAN, sj_count_bits(available & ~dirty) * slot_bytes);
-    add(bill, SJ_BILL_UNOPENED, sj_count_bits(slots & ~sj__slab_opened_of(slab, word_index)) * slot_bytes);
+    add(making, SJ_BILL_LIVE, sj_count_bits(live & ~remote) * slot_bytes - tails);
+    add(making, SJ_BILL_CANARIES, tails);
+    add(making, SJ_BILL_REMOTE, sj_count_bits(live & remote) * slot_bytes);
+    add(making, SJ_BILL_FREE_DIRTY, sj_count_bits(available & dirty) * slot_bytes);
+    add(making, SJ_BILL_FREE_CLEAN, sj_count_bits(available & ~dirty) * slot_bytes);
+    add(making, SJ_BILL_UNOPENED, sj_count_bits(slots & ~sj__slab_opened_of(slab, word_index)) * slot_bytes);
 }
 
 /* An open slab, all but the slots that its heap has; or a closed one whose place is kept. */
-static void add_slab(struct sj_bill *bill, const struct sj_slab *slab, bool is_open)
+static void add_slab(struct making *making, const struct sj_slab *slab, bool is_open)
 {
     uint64_t bytes = (uint64_t)sj__size_classes[slab->class_index].granules << SJ_GRANULE_SHIFT;
     if (!is_open) {
-        add(bill, SJ_BILL_KEPT_PLACES, slab->stays && slab->use != SJ_USE_BARE ? bytes : 0);
+        add(making, SJ_BILL_KEPT_PLACES, slab->stays && slab->use != SJ_USE_BARE ? bytes : 0);
         return;
     }
     if (slab->class_index == SJ_CLASS_ZERO) {
-        add(bill, SJ_BILL_GUARDS, bytes);
+        add(making, SJ_BILL_GUARDS, bytes);
         return;
     }
-    add(bill, SJ_BILL_SLACK, bytes - (uint64_t)slab->slots * slab->slot_bytes);
+    add(making, SJ_BILL_SLACK, bytes - (uint64_t)slab->slots * slab->slot_bytes);
     for (unsigned w = 0; w < slab->words; w++)
-        add_word(bill, slab, w);
+        add_word(making, slab, w);
 }
 
 /* ---- Large and sampled blocks ------------------------------------------------------------------------------------ */
@@ -133,26 +158,27 @@ static struct sj_large read_large(const struct sj_large *large)
     return seen;
 }
 
-static void add_large(struct sj_bill *bill, const struct sj_large *named)
+static void add_large(struct making *making, const struct sj_large *named)
 {
     const struct sj_large large = read_large(named);
+    look_at(making, sj__named_of(sj_load_relaxed_u32(&large.account)));
     uint64_t guard_bytes = (large.guarded_front + large.guarded_back) * (uint64_t)sj__page_bytes();
     uint64_t pages_bytes = sj_place_pages_bytes(&large), rest_bytes = pages_bytes - large.requested_bytes;
-    add(bill, SJ_BILL_GUARDS, guard_bytes);
-    add(bill, SJ_BILL_ROOM, ((uint64_t)large.granules << SJ_GRANULE_SHIFT) - pages_bytes - guard_bytes);
+    add(making, SJ_BILL_GUARDS, guard_bytes);
+    add(making, SJ_BILL_ROOM, ((uint64_t)large.granules << SJ_GRANULE_SHIFT) - pages_bytes - guard_bytes);
     if (sj_load_relaxed_u32(&large.live) == 0) {
-        add(bill, large.cold ? SJ_BILL_CACHED_COLD : SJ_BILL_CACHED_LARGE, pages_bytes);
+        add(making, large.cold ? SJ_BILL_CACHED_COLD : SJ_BILL_CACHED_LARGE, pages_bytes);
     } else if (large.unusable) {
-        add(bill, SJ_BILL_GUARDS, pages_bytes);
+        add(making, SJ_BILL_GUARDS, pages_bytes);
     } else {
-        add(bill, SJ_BILL_LIVE, large.requested_bytes);
-        add(bill, SJ_BILL_SLACK, large.canary ? large.shift_bytes : rest_bytes);
-        add(bill, SJ_BILL_CANARIES, large.canary ? rest_bytes - large.shift_bytes : 0);
+        add(making, SJ_BILL_LIVE, large.requested_bytes);
+        add(making, SJ_BILL_SLACK, large.canary ? large.shift_bytes : rest_bytes);
+        add(making, SJ_BILL_CANARIES, large.canary ? rest_bytes - large.shift_bytes : 0);
     }
 }
 
 /* The granules of the pool: a live block's page is its own and what surrounds it, all else faults. */
-static void add_sampled(struct sj_bill *bill, uint64_t granules)
+static void add_sampled(struct making *making, uint64_t granules)
 {
     struct sj_sampled_counts counts;
     sj__sampled_read_counts(&counts);
@@ -160,14 +186,14 @@ static void add_sampled(struct sj_bill *bill, uint64_t granules)
     uint64_t pages_bytes = (counts.allocated_blocks - counts.freed_blocks) * sj__page_bytes();
     if (granules == 0)
         return;
-    add(bill, SJ_BILL_LIVE, live_bytes);
-    add(bill, SJ_BILL_CANARIES, pages_bytes - live_bytes);
-    add(bill, SJ_BILL_GUARDS, (granules << SJ_GRANULE_SHIFT) - pages_bytes);
+    add(making, SJ_BILL_LIVE, live_bytes);
+    add(making, SJ_BILL_CANARIES, pages_bytes - live_bytes);
+    add(making, SJ_BILL_GUARDS, (granules << SJ_GRANULE_SHIFT) - pages_bytes);
 }
 
 /* ---- The walk ---------------------------------------------------------------------------------------------------- */
 
-static void add_granule(struct sj_bill *bill, size_t granule, uint64_t *sampled_granules)
+static void add_granule(struct making *making, size_t granule, uint64_t *sampled_granules)
 {
     const struct sj_span *span = sj_window_lookup(granule);
     uint32_t kind = sj_load_acquire_u32(&span->kind); /* pairs with the stores when a record changes its state */
@@ -176,9 +202,11 @@ static void add_granule(struct sj_bill *bill, size_t granule, uint64_t *sampled_
     if (kind != SJ_SPAN_FREED && kind != SJ_SPAN_SLAB && kind != SJ_SPAN_LARGE)
         return;
     if (span->record_of == SJ_SPAN_LARGE)
-        add_large(bill, (const struct sj_large *)(const void *)span);
-    else if (span->record_of == SJ_SPAN_SLAB && slab->first_granule == granule)
-        add_slab(bill, slab, kind == SJ_SPAN_SLAB);
+        add_large(making, (const struct sj_large *)(const void *)span);
+    else if (span->record_of == SJ_SPAN_SLAB && slab->first_granule == granule) {
+        look_at(making, named_by(sj_load_acquire_ptr(&span->owner))); /* pairs with the store in sj__slab_open */
+        add_slab(making, slab, kind == SJ_SPAN_SLAB);
+    }
 }
 
 static void add_books(struct sj_bill *bill, unsigned *patience_ms)
@@ -204,8 +232,9 @@ static void add_books(struct sj_bill *bill, unsigned *patience_ms)
     bill->reserve[SJ_RESERVE_RECORDS] = mapped_bytes - records_bytes;
 }
 
-void sj__bill_make(struct sj_bill *bill)
+void sj__bill_make(struct sj_bill *bill, struct sj_bill_row *rows, unsigned count)
 {
+    struct making making = { .bill = bill, .rows = rows, .count = count };
     unsigned patience_ms = PATIENCE_MS;
     uint64_t sampled_granules = 0, sum_bytes = 0;
     memset(bill, 0, sizeof *bill);
@@ -213,10 +242,11 @@ void sj__bill_make(struct sj_bill *bill)
     bill->bytes = sizeof *bill;
     size_t granules = sj_load_acquire_size(&sj__window_limit_bytes) >> SJ_GRANULE_SHIFT; /* pairs with the growth */
     for (struct sj_heap *heap = sj__adopt_all_heaps(); heap != NULL; heap = heap->next_of_all)
-        add_heap(bill, heap, &patience_ms);
+        add_heap(&making, heap, &patience_ms);
     for (size_t granule = 0; granule < granules; granule++)
-        add_granule(bill, granule, &sampled_granules);
-    add_sampled(bill, sampled_granules);
+        add_granule(&making, granule, &sampled_granules);
+    making.row = NULL;
+    add_sampled(&making, sampled_granules);
     add_books(bill, &patience_ms);
     for (unsigned line = 0; line < SJ_BILL_LINES; line++)
         sum_bytes += bill->line[line];

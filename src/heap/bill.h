@@ -16,10 +16,16 @@
 #ifndef SJ_HEAP_BILL_H
 #define SJ_HEAP_BILL_H
 
-#include "base/compiler.h"
+#include "heap/named.h"
 #include "scrubjay.h"
 
-/* Everything but what is resident. */
-void sj__bill_make(struct sj_bill *bill);
+/* The part of an arena in the bill: of its slabs and what its heap has of them, and of its live large blocks. */
+struct sj_bill_row {
+    const struct sj_named *named;
+    uint64_t line[SJ_BILL_LINES];
+};
+
+/* Everything but what is resident; and the parts of those arenas. */
+void sj__bill_make(struct sj_bill *bill, struct sj_bill_row *rows, unsigned count);
 
 #endif

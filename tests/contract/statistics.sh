@@ -55,6 +55,51 @@ openmetrics()
 umask 022
 check openmetrics_is_read_by_prometheus_own_parsers openmetrics
 
+# By arena and label, from a program that is linked with the library.
+cat >arenas.c <<'END'
+#include <scrubjay.h>
+int main(void)
+{
+    struct sj_arena *client = sj_arena_create("client", "level=3"), *internal = sj_arena_create("internal", "scrub=off");
+    for (int i = 0; i < 100; i++)
+        if (sj_arena_malloc(client, "parser", 1000) == NULL || sj_arena_malloc(internal, NULL, 100000) == NULL)
+            return 1;
+    if (sj_label_push("outside") != 0 || sj_malloc(500) == NULL)
+        return 1;
+    sj_label_pop();
+    return 0;
+}
+END
+
+by_arena()
+{
+    "$cc" -I "$top/include" arenas.c -o arenas "$library" -Wl,-rpath,"$build" || return
+    SCRUBJAY_OPTIONS="level=1,stats=json:$work/arenas.json" timeout 60 ./arenas || echo "status $?"
+    /usr/bin/python3 - <<'END'
+import json
+said = json.load(open("arenas.json"))
+client, internal = said["arena.client"], said["arena.internal"]
+assert client["live"] >= 100 * 1000 and client["canaries"] > 0, client
+assert internal["live"] == 100 * 100000 and "canaries" not in internal, internal
+assert client["live"] + internal["live"] <= said["bill"]["live"]
+account = said["account.client.parser"]
+assert 100 * 1000 <= account["live"] == account["peak"] == account["allocated"], account
+assert said["blocks.client.parser"] == {"live": 100, "allocated": 100}
+assert said["account.(none).outside"]["live"] >= 500
+END
+    SCRUBJAY_OPTIONS="level=1,stats=openmetrics:$work/arenas.prom" timeout 60 ./arenas || echo "status $?"
+    grep -q '^scrubjay_arena_bytes{arena="internal",line="live"} 10000000$' arenas.prom || grep internal arenas.prom
+    grep -q '^scrubjay_account_bytes{arena="client",label="parser",what="live"} ' arenas.prom || grep account arenas.prom
+    [ "$(grep -c '^# TYPE scrubjay_arena_bytes ' arenas.prom)" = 1 ] || echo "a family is typed more than once"
+    /usr/bin/python3 -c 'import prometheus_client.openmetrics' 2>/dev/null || lacks "python3-prometheus-client is not installed"
+    /usr/bin/python3 - <<'END'
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+names = {family.name for family in text_string_to_metric_families(open("arenas.prom").read())}
+assert {"scrubjay_arena_bytes", "scrubjay_account_bytes", "scrubjay_blocks_count"} <= names, names
+END
+}
+check arenas_and_labels_have_their_part by_arena
+
 json_and_text()
 {
     under "stats=json:$work/%p.json" /usr/bin/python3 -S program.py

@@ -28,6 +28,7 @@
 
 enum {
     THREADS = 3,
+    ARENAS = 2,
     OWN_BLOCKS = 48,
     SHARED_BLOCKS = 128,
     STEPS_A_STOP = 24,
@@ -44,11 +45,13 @@ enum {
 struct block {
     unsigned char *start; /* NULL: none */
     size_t booked_bytes;
+    uint64_t *book; /* whose */
 };
 
 static struct block shared_blocks[SHARED_BLOCKS];
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t live_bytes; /* atomic */
+static uint64_t live_bytes, live_in_arena[ARENAS]; /* atomic; the former of all */
+static struct sj_arena *arenas[ARENAS];            /* of policies that differ from the program's and each other */
 
 /* --- The program. --- */
 
@@ -62,24 +65,50 @@ static size_t random_size(uint64_t *state)
     return 1 + unit_random_below(state, (size_t)1 << (4 + unit_random_below(state, 12)));
 }
 
+/* The books of the arena that a block is in; NULL if it is in none. */
+static uint64_t *arena_book(const void *start)
+{
+    struct sj_account_stats account;
+    (void)sj_account_of(start, &account);
+    return strcmp(account.arena, "internal") == 0 ? &live_in_arena[0]
+           : strcmp(account.arena, "client") == 0 ? &live_in_arena[1]
+                                                  : NULL;
+}
+
 static void book(struct block *block, void *start, size_t size_bytes)
 {
     block->start = start;
     block->booked_bytes = sj__large_containing(start) != NULL ? size_bytes : sj_malloc_usable_size(start);
+    block->book = arena_book(start);
     (void)__atomic_fetch_add(&live_bytes, block->booked_bytes, __ATOMIC_RELAXED);
+    if (block->book != NULL)
+        (void)__atomic_fetch_add(block->book, block->booked_bytes, __ATOMIC_RELAXED);
 }
 
 static void unbook(struct block *block)
 {
     (void)__atomic_fetch_sub(&live_bytes, block->booked_bytes, __ATOMIC_RELAXED);
+    if (block->book != NULL)
+        (void)__atomic_fetch_sub(block->book, block->booked_bytes, __ATOMIC_RELAXED);
     block->start = NULL;
+}
+
+static void *labelled_malloc(size_t size_bytes)
+{
+    CHECK_EQ(sj_label_push("labelled"), 0);
+    void *start = sj_malloc(size_bytes);
+    sj_label_pop();
+    return start;
 }
 
 static void make(uint64_t *state, struct block *block)
 {
     size_t size = random_size(state);
-    void *start = unit_random_below(state, 4) == 0 ? sj_aligned_alloc((size_t)16 << unit_random_below(state, 10), size)
-                                                   : sj_malloc(size);
+    unsigned how = (unsigned)unit_random_below(state, 8);
+    void *start = how == 0   ? sj_arena_malloc(arenas[unit_random_below(state, ARENAS)], "part", size)
+                  : how == 1 ? labelled_malloc(size)
+                  : how < 4  ? sj_aligned_alloc((size_t)16 << unit_random_below(state, 10), size)
+                             : sj_malloc(size);
     if (CHECK(start != NULL))
         book(block, start, size);
 }
@@ -181,10 +210,17 @@ static void *run_between_barriers(void *argument)
 static void check_quiet(void)
 {
     struct sj_bill bill;
-    sj__bill_fill(&bill, false);
+    sj__bill_fill(&bill, NULL, 0, false);
     CHECK_EQ(bill.in_flight_bytes, 0);
     CHECK_EQ(bill.line[SJ_BILL_LIVE], live_bytes);
     CHECK(bill.peak_bytes >= bill.committed_bytes);
+    for (unsigned i = 0; i < ARENAS && arenas[i] != NULL; i++) {
+        struct sj_bill part;
+        CHECK_EQ(sj_arena_bill(arenas[i], &part, sizeof part), 0);
+        CHECK_EQ(part.line[SJ_BILL_LIVE], live_in_arena[i]);
+        for (unsigned line = 0; line < SJ_BILL_LINES; line++)
+            CHECK(part.line[line] <= bill.line[line]);
+    }
 }
 
 static void stop_quietly(uint64_t *state, unsigned stops)
@@ -255,7 +291,7 @@ static void wait_until_all_go_on(void)
 static uint64_t check_stopped(void)
 {
     struct sj_bill bill;
-    sj__bill_fill(&bill, false);
+    sj__bill_fill(&bill, NULL, 0, false);
     int64_t bytes = bill.in_flight_bytes;
     if (!CHECK(bytes <= THREADS * (int64_t)IN_HAND_BYTES && bytes >= -THREADS * (int64_t)IN_HAND_BYTES))
         unit_print("# in flight: %lld of %llu\n", (long long)bytes, (unsigned long long)bill.committed_bytes);
@@ -299,12 +335,21 @@ static int run_program(const char *options)
     uint64_t state = unit_state.seed;
     bool is_long = unit_budget_seconds(0) > QUICK_SECONDS;
     check_quiet();
+    arenas[0] = sj_arena_create("internal", "level=0");
+    arenas[1] = sj_arena_create("client", "level=3");
+    if (!CHECK(arenas[0] != NULL && arenas[1] != NULL))
+        return 1;
     stop_quietly(&state, QUIET_STOPS);
     if (!SJ_UNDER_TSAN) /* where threads are stopped their heaps are looked at without their locks */
         stop_anywhere(&state, is_long ? LONG_ANY_STOPS : ANY_STOPS);
     free_all();
     check_quiet();
     CHECK_EQ(live_bytes, 0);
+    for (unsigned i = 0; i < ARENAS; i++) {
+        sj_arena_destroy(arenas[i]);
+        arenas[i] = NULL;
+    }
+    check_quiet();
     if (unit_failed())
         unit_print("# with %s, SJ_TEST_SEED=%llu\n", options, (unsigned long long)unit_state.seed);
     return (int)unit_failed();
