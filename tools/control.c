@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/uio.h>
@@ -183,20 +184,45 @@ int sj__control_ask(struct sj_remote *remote, enum sj_command command, uint64_t 
     }
 }
 
-bool sj__control_counters(struct sj_remote *remote, struct sj_stats *stats, struct sj_bill *bill)
+static int compare_live(const void *a, const void *b)
+{
+    const uint64_t of_a = ((const struct sj_account_stats *)a)->live_bytes;
+    const uint64_t of_b = ((const struct sj_account_stats *)b)->live_bytes;
+    return (of_a < of_b) - (of_a > of_b);
+}
+
+static bool read_accounts(const struct sj_remote *remote, struct sj_seen *seen)
+{
+    seen->accounts_count = remote->control.accounts_count;
+    if (seen->accounts_count > SJ_CONTROL_ACCOUNTS_MAX)
+        return false;
+    return seen->accounts_count == 0 || copy(process_vm_readv, remote, remote->control.accounts, seen->accounts,
+                                             seen->accounts_count * sizeof seen->accounts[0]) == 0;
+}
+
+static bool is_of_our_version(const struct sj_seen *seen)
+{
+    return seen->stats.version == SJ_STATS_VERSION && seen->bill.version == SJ_BILL_VERSION;
+}
+
+bool sj__control_counters(struct sj_remote *remote, struct sj_seen *seen)
 {
     for (unsigned reads = 0; reads < READS; reads++) {
         const uint32_t before = remote->control.filling.value;
         const size_t bytes = remote->control.counters_bytes;
         if (bytes == 0 || bytes > sizeof remote->control.counters)
             return false;
-        memset(stats, 0, sizeof *stats);
-        memcpy(stats, remote->control.counters, bytes < sizeof *stats ? bytes : sizeof *stats);
-        memcpy(bill, remote->control.bill, sizeof *bill);
+        memset(seen, 0, sizeof *seen);
+        memcpy(&seen->stats, remote->control.counters, bytes < sizeof seen->stats ? bytes : sizeof seen->stats);
+        memcpy(&seen->bill, remote->control.bill, sizeof seen->bill);
+        const bool has_accounts = read_accounts(remote, seen);
         if (sj__control_read(remote) != 0)
             return false;
-        if (before % 2 == 0 && remote->control.filling.value == before)
-            return stats->version == SJ_STATS_VERSION && bill->version == SJ_BILL_VERSION;
+        if (before % 2 != 0 || remote->control.filling.value != before)
+            continue;
+        if (has_accounts)
+            qsort(seen->accounts, seen->accounts_count, sizeof seen->accounts[0], compare_live);
+        return has_accounts && is_of_our_version(seen);
     }
     return false;
 }

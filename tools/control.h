@@ -35,8 +35,16 @@ int sj__control_read(struct sj_remote *remote);
  * and will be carried out when the target next comes by; EBUSY: it is not asked, another request is still open; or another errno. */
 int sj__control_ask(struct sj_remote *remote, enum sj_command command, uint64_t number, unsigned wait_ms);
 
-/* The counters and the bill filled last. False: none were filled, or not whole, or they are of another version. */
-bool sj__control_counters(struct sj_remote *remote, struct sj_stats *stats, struct sj_bill *bill);
+/* What the process has filled in when it was asked last. */
+struct sj_seen {
+    struct sj_stats stats;
+    struct sj_bill bill;
+    struct sj_account_stats accounts[SJ_CONTROL_ACCOUNTS_MAX]; /* most live bytes first */
+    size_t accounts_count;
+};
+
+/* Reads that. False: it was never filled, or not whole, or it is of another version. */
+bool sj__control_counters(struct sj_remote *remote, struct sj_seen *seen);
 
 /* How old they are. */
 uint64_t sj__control_age_ms(const struct sj_remote *remote);

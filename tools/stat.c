@@ -58,7 +58,17 @@ static void print_bill(const struct sj_bill *bill)
     putchar('\n');
 }
 
-static void print_text(const struct sj_remote *remote, const struct sj_stats *stats, const struct sj_bill *bill)
+static void print_account(const struct sj_account_stats *account)
+{
+    char amount[SJ_AMOUNT_BYTES];
+    printf("%-9s %s/%s: live %s", "account", account->arena, account->label,
+           sj__counter_text(SJ_UNIT_BYTES, account->live_bytes, amount));
+    printf(" in %llu blocks", (unsigned long long)account->live_blocks);
+    printf(", at most %s", sj__counter_text(SJ_UNIT_BYTES, account->peak_bytes, amount));
+    printf(", ever %s\n", sj__counter_text(SJ_UNIT_BYTES, account->allocated_bytes, amount));
+}
+
+static void print_text(const struct sj_remote *remote, const struct sj_seen *seen)
 {
     char amount[SJ_AMOUNT_BYTES];
     const struct sj_control *control = &remote->control;
@@ -79,10 +89,12 @@ static void print_text(const struct sj_remote *remote, const struct sj_stats *st
         if (is_new)
             printf("\n%-9s ", topic);
         printf("%s%s %s", is_new ? "" : ", ", counter->label,
-               sj__counter_text(counter->unit, sj__counter_read(counter, stats), amount));
+               sj__counter_text(counter->unit, sj__counter_read(counter, &seen->stats), amount));
     }
     putchar('\n');
-    print_bill(bill);
+    print_bill(&seen->bill);
+    for (size_t i = 0; i < seen->accounts_count; i++)
+        print_account(&seen->accounts[i]);
 }
 
 static void print_lines_json(const char *name, const char *const *names, const uint64_t *lines, unsigned count)
@@ -93,8 +105,25 @@ static void print_lines_json(const char *name, const char *const *names, const u
     putchar('}');
 }
 
-static void print_json(const struct sj_remote *remote, const struct sj_stats *stats, const struct sj_bill *bill)
+static void print_accounts_json(const struct sj_seen *seen)
 {
+    fputs(",\"accounts\":[", stdout);
+    for (size_t i = 0; i < seen->accounts_count; i++) {
+        const struct sj_account_stats *account = &seen->accounts[i];
+        fputs(i > 0 ? ",{\"arena\":" : "{\"arena\":", stdout);
+        bench_json_string(stdout, account->arena);
+        fputs(",\"label\":", stdout);
+        bench_json_string(stdout, account->label);
+        printf(",\"live_bytes\":%llu,\"live_blocks\":%llu,\"peak_bytes\":%llu,\"allocated_bytes\":%llu}",
+               (unsigned long long)account->live_bytes, (unsigned long long)account->live_blocks,
+               (unsigned long long)account->peak_bytes, (unsigned long long)account->allocated_bytes);
+    }
+    putchar(']');
+}
+
+static void print_json(const struct sj_remote *remote, const struct sj_seen *seen)
+{
+    const struct sj_bill *bill = &seen->bill;
     const struct sj_control *control = &remote->control;
     printf("{\"pid\":%d,\"release\":", (int)remote->target.process);
     bench_json_string(stdout, remote->target.status.release);
@@ -103,9 +132,11 @@ static void print_json(const struct sj_remote *remote, const struct sj_stats *st
     printf(",\"level\":%u,\"first_level\":%u,\"age_ms\":%llu", control->level.value, control->first_level,
            (unsigned long long)sj__control_age_ms(remote));
     for (size_t i = 0; i < sj__counters_count; i++)
-        printf(",\"%s\":%llu", sj__counters[i].name, (unsigned long long)sj__counter_read(&sj__counters[i], stats));
+        printf(",\"%s\":%llu", sj__counters[i].name,
+               (unsigned long long)sj__counter_read(&sj__counters[i], &seen->stats));
     print_lines_json("bill", sj__bill_names, bill->line, SJ_BILL_LINES);
     print_lines_json("reserve", sj__reserve_names, bill->reserve, SJ_RESERVE_LINES);
+    print_accounts_json(seen);
     printf(",\"committed_bytes\":%llu,\"in_flight_bytes\":%lld,\"peak_bytes\":%llu}\n",
            (unsigned long long)bill->committed_bytes, (long long)bill->in_flight_bytes,
            (unsigned long long)bill->peak_bytes);
@@ -113,8 +144,7 @@ static void print_json(const struct sj_remote *remote, const struct sj_stats *st
 
 static int show(struct sj_remote *remote, bool json, unsigned wait_ms)
 {
-    struct sj_stats stats;
-    struct sj_bill bill;
+    struct sj_seen seen;
     const int process = (int)remote->target.process;
     const int error = sj__control_ask(remote, SJ_COMMAND_COUNTERS, 0, wait_ms);
     if (error != 0 && error != ETIMEDOUT && error != EBUSY) {
@@ -129,12 +159,12 @@ static int show(struct sj_remote *remote, bool json, unsigned wait_ms)
     else if (error != 0)
         sj__message("pending: process %d has taken no slow path since it was asked", process);
     const bool is_fresh = error == 0 && remote->control.answer.error == 0;
-    if (!sj__control_counters(remote, &stats, &bill)) {
+    if (!sj__control_counters(remote, &seen)) {
         if (is_fresh)
             sj__message("process %d counts as another version of the library does", process);
         return is_fresh || error == 0 ? SJ_EXIT_CANNOT_TELL : SJ_EXIT_PENDING;
     }
-    (json ? print_json : print_text)(remote, &stats, &bill);
+    (json ? print_json : print_text)(remote, &seen);
     return is_fresh ? SJ_EXIT_GOOD : SJ_EXIT_PENDING;
 }
 

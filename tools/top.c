@@ -29,13 +29,13 @@ enum {
     RATE_COLUMN = 46,
     BILL_COLUMN = 64,
     AMOUNT_WIDTH = 14,
+    NAME_WIDTH = 19,
     BILL_WIDTH = 14 + AMOUNT_WIDTH + 5,
     ANSWER_MS = 200
 };
 
 struct picture {
-    struct sj_stats stats;
-    struct sj_bill bill;
+    struct sj_seen seen;
     uint64_t filled_ms;
     bool is_there;
 };
@@ -84,20 +84,21 @@ static void draw_head(const struct sj_remote *remote, bool is_fresh)
 static const char *rate_text(const struct sj_counter *counter, const struct picture *before, const struct picture *now,
                              char buffer[SJ_AMOUNT_BYTES])
 {
-    const uint64_t old = sj__counter_read(counter, &before->stats), value = sj__counter_read(counter, &now->stats);
+    const uint64_t old = sj__counter_read(counter, &before->seen.stats),
+                   value = sj__counter_read(counter, &now->seen.stats);
     buffer[0] = '\0';
     if (before->is_there && now->filled_ms > before->filled_ms && value > old)
         sj__counter_text(counter->unit, (value - old) * 1000 / (now->filled_ms - before->filled_ms), buffer);
     return buffer;
 }
 
-/* Beside the counters, where there is room: the lines that have anything, and their share. */
-static void draw_bill(const struct sj_bill *bill)
+/* Beside the counters, where there is room: the lines that have anything, and their share. Returns the row behind them, or 0. */
+static int draw_bill(const struct sj_bill *bill)
 {
     char amount[SJ_AMOUNT_BYTES];
     int row = FIRST_ROW;
     if (COLS < BILL_COLUMN + BILL_WIDTH || bill->committed_bytes == 0)
-        return;
+        return 0;
     attron(A_BOLD);
     mvprintw(row++, BILL_COLUMN, "%-14s%*s", "bill", AMOUNT_WIDTH,
              sj__counter_text(SJ_UNIT_BYTES, bill->committed_bytes, amount));
@@ -110,7 +111,25 @@ static void draw_bill(const struct sj_bill *bill)
                  100 * (double)bill->line[line] / (double)bill->committed_bytes);
     }
     if (bill->in_flight_bytes != 0 && row < LINES)
-        mvprintw(row, BILL_COLUMN, "%-14s%*lld", "in flight", AMOUNT_WIDTH, (long long)bill->in_flight_bytes);
+        mvprintw(row++, BILL_COLUMN, "%-14s%*lld", "in flight", AMOUNT_WIDTH, (long long)bill->in_flight_bytes);
+    return row;
+}
+
+/* What arenas and labels have, those that have most first. */
+static void draw_accounts(const struct sj_seen *seen, int row)
+{
+    char amount[SJ_AMOUNT_BYTES];
+    if (row == 0 || seen->accounts_count == 0 || row + 1 >= LINES)
+        return;
+    attron(A_BOLD);
+    mvprintw(++row, BILL_COLUMN, "arena/label");
+    attroff(A_BOLD);
+    for (size_t i = 0; i < seen->accounts_count && ++row < LINES; i++) {
+        const struct sj_account_stats *account = &seen->accounts[i];
+        mvprintw(row, BILL_COLUMN, "%.9s/%.9s", account->arena, account->label);
+        mvprintw(row, BILL_COLUMN + NAME_WIDTH, "%*s", AMOUNT_WIDTH - NAME_WIDTH + 14,
+                 sj__counter_text(SJ_UNIT_BYTES, account->live_bytes, amount));
+    }
 }
 
 static void draw_counters(const struct picture *before, const struct picture *now)
@@ -121,7 +140,7 @@ static void draw_counters(const struct picture *before, const struct picture *no
     mvprintw(row++, AMOUNT_COLUMN, "%*s  %*s", AMOUNT_WIDTH, "now", AMOUNT_WIDTH, "gained a second");
     for (size_t i = 0; i < sj__counters_count && row < LINES; i++) {
         const struct sj_counter *counter = &sj__counters[i];
-        const uint64_t value = sj__counter_read(counter, &now->stats);
+        const uint64_t value = sj__counter_read(counter, &now->seen.stats);
         if (value == 0)
             continue;
         if (strcmp(topic, counter->topic) != 0) {
@@ -151,7 +170,7 @@ static int watch(struct sj_remote *remote, unsigned every_ms)
             error = ECONNREFUSED;
         if (error != 0 && error != ETIMEDOUT && error != EBUSY)
             break;
-        next.is_there = sj__control_counters(remote, &next.stats, &next.bill);
+        next.is_there = sj__control_counters(remote, &next.seen);
         next.filled_ms = remote->control.filled_ms;
         if (next.is_there && next.filled_ms != now.filled_ms) {
             before = now;
@@ -161,7 +180,7 @@ static int watch(struct sj_remote *remote, unsigned every_ms)
         draw_head(remote, is_fresh);
         if (now.is_there) {
             draw_counters(&before, &now);
-            draw_bill(&now.bill);
+            draw_accounts(&now.seen, draw_bill(&now.seen.bill));
         }
         refresh();
         timeout((int)every_ms);

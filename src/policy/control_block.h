@@ -27,7 +27,8 @@ enum {
     SJ_CONTROL_VERSION = 3,
     SJ_CONTROL_MAGIC_BYTES = 16,
     SJ_CONTROL_COUNTERS_MAX = 2048,
-    SJ_CONTROL_BILL_MAX = 1024
+    SJ_CONTROL_BILL_MAX = 1024,
+    SJ_CONTROL_ACCOUNTS_MAX = 64
 };
 
 enum sj_command {
@@ -70,6 +71,8 @@ struct sj_control {
     uint64_t bill[SJ_CONTROL_BILL_MAX / 8]; /* struct sj_bill, which says its own version, filled with the counters */
     uint64_t profile;                       /* the address of struct sj_profile, see profile.h; 0: there is none */
     uint64_t layout;                        /* the address of struct sj_layout, see layout.h */
+    uint64_t accounts;       /* the address of struct sj_account_stats[], filled with the counters; 0: never filled */
+    uint64_t accounts_count; /* of them, at most SJ_CONTROL_ACCOUNTS_MAX */
 };
 
 static inline uint64_t sj_control_checksum(uint64_t sequence, uint64_t command, uint64_t number)

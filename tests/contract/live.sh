@@ -111,6 +111,9 @@ check ctl_raises_threads_under_load raise_under_load
 ledger_by_stat()
 {
     start level=2 ./busy
+    until ask stat --json "$process" | grep -q '"frees":[1-9]'; do # its first slow path comes before its first free
+        kill -0 "$process" 2>/dev/null || break
+    done
     ask stat --json "$process" | python3 -c '
 import json, sys
 s = json.load(sys.stdin)
@@ -122,6 +125,43 @@ assert s["bill"]["live"] > 0 and s["reserve"]["records"] > 0, s'
     end
 }
 check stat_is_json ledger_by_stat
+
+cat >accounts.c <<'END'
+#include <scrubjay.h>
+#include <signal.h>
+static volatile sig_atomic_t ended;
+static void end(int number) { ended = number; }
+int main(void)
+{
+    signal(SIGTERM, end);
+    struct sj_arena *client = sj_arena_create("client", NULL);
+    for (int i = 0; i < 100; i++)
+        (void)sj_arena_malloc(client, "parser", 10000);
+    (void)sj_label_push("outside");
+    (void)sj_malloc(1000);
+    sj_label_pop();
+    while (ended == 0)
+        sj_free(sj_malloc(100000));
+    return 0;
+}
+END
+
+accounts_by_stat()
+{
+    "$cc" -I "$top/include" accounts.c -o accounts "$library" -Wl,-rpath,"$build" || return
+    start level=1 ./accounts
+    until ask stat --json "$process" | grep -q '"label":"outside","live_bytes":1[0-9]'; do
+        kill -0 "$process" 2>/dev/null || break
+    done
+    ask stat --json "$process" | python3 -c '
+import json, sys
+accounts = json.load(sys.stdin)["accounts"]
+assert [(a["arena"], a["label"]) for a in accounts][:2] == [("client", "parser"), ("", "outside")], accounts
+assert accounts[0]["live_blocks"] == 100 and accounts[0]["live_bytes"] == accounts[0]["peak_bytes"] >= 1000000, accounts'
+    says "$(ask stat "$process")" 'account   client/parser: live '
+    end
+}
+check stat_has_accounts_of_arenas_and_labels accounts_by_stat
 
 other_requests()
 {
