@@ -25,6 +25,12 @@
 
 enum { HELD = 256, MAX_REFUSED = 8 };
 
+#ifdef SYS_readlink
+enum { FORMER_READLINK = SYS_readlink };
+#else
+enum { FORMER_READLINK = SYS_readlinkat }; /* there never was another */
+#endif
+
 extern int sj_stats_read(struct sj_stats *) __attribute__((weak));
 static atomic_uint threads_done;
 
@@ -163,7 +169,7 @@ static void refused_all__means_no_memory(void)
 static void refused_rest__changes_nothing(void)
 {
     static const int numbers[] = {
-        SYS_getrandom,         SYS_mremap, SYS_prctl, SYS_openat, SYS_readlink, SYS_mincore, SYS_clock_gettime,
+        SYS_getrandom,         SYS_mremap, SYS_prctl, SYS_openat, FORMER_READLINK, SYS_mincore, SYS_clock_gettime,
         SYS_sched_getaffinity, -1
     };
     in_child(numbers, EPERM, false);
@@ -231,9 +237,7 @@ static const struct asked {
     { SYS_gettid, false, false },
     { SYS_getpid, false, false },
     { SYS_futex, false, false },
-#ifdef SYS_readlink
-    { SYS_readlink, false, false },
-#endif
+    { FORMER_READLINK, false, false },
 };
 enum { ASKED = sizeof asked / sizeof asked[0] };
 
@@ -316,7 +320,7 @@ static void refused_at_start__changes_nothing(void)
 {
     static const int random[] = { SYS_getrandom, -1 };
     static const int advice[] = { SYS_madvise, -1 };
-    static const int names[] = { SYS_readlink, SYS_readlinkat, SYS_prctl, SYS_fstat, SYS_mremap, -1 };
+    static const int names[] = { FORMER_READLINK, SYS_readlinkat, SYS_prctl, SYS_fstat, SYS_mremap, -1 };
     static const int several[] = { SYS_getrandom, SYS_madvise, SYS_mremap, SYS_prctl, -1 };
     at_start(random, ENOSYS);
     at_start(random, EPERM);

@@ -17,7 +17,7 @@
 enum { TAGGED_LEAST = 32 };
 
 /* The tag: address and size at the start, the address once more at the end. */
-static void *tagged_make(const struct model_calls *calls, size_t size)
+__attribute__((unused)) static void *tagged_make(const struct model_calls *calls, size_t size)
 {
     size &= ~(size_t)7;
     uintptr_t *words = calls->malloc(size);
@@ -30,7 +30,7 @@ static void *tagged_make(const struct model_calls *calls, size_t size)
 }
 
 /* Frees the block, NULL too, if its tag is right. */
-static void tagged_end(const struct model_calls *calls, void *block)
+__attribute__((unused)) static void tagged_end(const struct model_calls *calls, void *block)
 {
     uintptr_t *words = block;
     if (words == NULL)
