@@ -113,15 +113,12 @@ static void tell_overcommit(void)
          strict ? "strict: mapped memory counts even where it is not touched" : "mapping is cheap");
 }
 
-static void tell_limit(const char *name, int resource, const char *unlimited, const char *limited)
+static void tell_limit(const char *name, const struct rlimit *limit, const char *unlimited, const char *limited)
 {
-    struct rlimit limit;
     char text[TEXT_BYTES] = "unlimited";
-    if (getrlimit(resource, &limit) != 0)
-        return;
-    const bool is_limited = limit.rlim_cur != RLIM_INFINITY;
+    const bool is_limited = limit->rlim_cur != RLIM_INFINITY;
     if (is_limited)
-        snprintf(text, sizeof text, "%llu KiB", (unsigned long long)limit.rlim_cur / 1024);
+        snprintf(text, sizeof text, "%llu KiB", (unsigned long long)limit->rlim_cur / 1024);
     tell(true, name, text, is_limited ? limited : unlimited);
 }
 
@@ -213,8 +210,11 @@ int sj__command_doctor(int argc, char **argv)
     tell_key();
     tell_huge();
     tell_overcommit();
-    tell_limit("address space", RLIMIT_AS, "", "the window grows within it; ulimit -v");
-    tell_limit("locked memory", RLIMIT_MEMLOCK, "", "mlockall counts the heap's mappings; ulimit -l");
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) == 0)
+        tell_limit("address space", &limit, "", "the window grows within it; ulimit -v");
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0)
+        tell_limit("locked memory", &limit, "", "mlockall counts the heap's mappings; ulimit -l");
     tell_group();
     tell_seccomp();
     tell_trace();

@@ -245,7 +245,7 @@ SJ_ALWAYS_INLINE void *sj_fast_realloc(const struct sj_policy *policy, void *blo
 {
     if (block == NULL)
         return sj_fast_malloc(policy, size_bytes, false, SJ_FAMILY_MALLOC);
-    size_t slot;
+    size_t slot = 0; /* for gcc -Og, which does not see that it is set */
     struct sj_slab *slab = sj_fast_live_slab(policy, block, &slot);
     if (sj_unlikely(slab == NULL || size_bytes == 0))
         return sj__slow_realloc(block, size_bytes);
@@ -261,7 +261,7 @@ SJ_ALWAYS_INLINE void *sj_fast_realloc(const struct sj_policy *policy, void *blo
 
 SJ_ALWAYS_INLINE size_t sj_fast_usable_size(const struct sj_policy *policy, void *block)
 {
-    size_t slot;
+    size_t slot = 0; /* for gcc -Og, which does not see that it is set */
     struct sj_slab *slab = sj_fast_live_slab(policy, block, &slot);
     return sj_likely(slab != NULL) ? sj_fast_usable(policy, slab, slot) : sj__slow_usable_size(block);
 }

@@ -22,6 +22,11 @@
 #define SJ_HAS_PROBES 0
 #endif
 
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments" /* the macros of sys/sdt.h */
+#endif
+
 /* `weighted_bytes`: what this sample stands for. */
 SJ_ALWAYS_INLINE void sj_probe_alloc(const void *block, uint64_t size_bytes, uint64_t weighted_bytes)
 {
@@ -42,5 +47,9 @@ SJ_ALWAYS_INLINE void sj_probe_free(const void *block)
     (void)block;
 #endif
 }
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 #endif

@@ -364,7 +364,7 @@ static void arenas_label__nests_deeper_than_is_kept(void)
 /* ---- Threads and fork -------------------------------------------------------------------------------------------- */
 
 static struct sj_arena *shared_arena;
-static void *_Atomic exchange[64];
+static void *exchange[64]; /* atomic */
 
 static void *churn(void *argument)
 {
