@@ -80,7 +80,7 @@ SJ_ALWAYS_INLINE void *sj_fast_hand_out(const struct sj_policy *policy, struct s
             return memset(start, 0, slot_bytes);
         heap->calloc_avoided_bytes += slot_bytes;
     }
-    if (policy->canary != SJ_CANARY_OFF && sj_unlikely(!sj_tail_set_short(slab, start, size_bytes)))
+    if (policy->canary != SJ_CANARY_OFF && sj_unlikely(!sj_tail_set_short(policy, slab, start, size_bytes)))
         return sj__slow_hand_out(start, size_bytes, false);
     return start;
 }
@@ -157,7 +157,7 @@ SJ_ALWAYS_INLINE void sj_fast_free(const struct sj_policy *policy, void *block, 
 
     if (policy->types && sj_unlikely(!sj_family_take(slab, slot, family)))
         goto slow;
-    if (policy->canary != SJ_CANARY_OFF && sj_unlikely(!sj_tail_holds_short(slab, slot, block))) {
+    if (policy->canary != SJ_CANARY_OFF && sj_unlikely(!sj_tail_holds_short(policy, slab, slot, block))) {
         sj__slow_free_own(block, slab, (unsigned)slot);
         return;
     }
@@ -252,7 +252,7 @@ SJ_ALWAYS_INLINE void *sj_fast_realloc(const struct sj_policy *policy, void *blo
     if (policy->types && sj_unlikely(!sj_family_take(slab, slot, SJ_FAMILY_MALLOC)))
         return sj__slow_realloc(block, size_bytes);
     if (policy->canary != SJ_CANARY_OFF && sj_unlikely(slab->canary == SJ_CANARY_EXACT || /* to be renewed */
-                                                       !sj_tail_holds_short(slab, slot, block)))
+                                                       !sj_tail_holds_short(policy, slab, slot, block)))
         return sj__slow_realloc(block, size_bytes);
     if (sj_fast_is_small(policy, size_bytes) && sj_class_of(size_bytes + sj_canary_least(policy)) == slab->class_index)
         return block;

@@ -233,7 +233,7 @@ static bool take_place(struct sj_settings *settings)
         (void)sj__entropy_fill(random, sizeof random);
     if (!sj__window_start(random[0], random[1], random[2], settings->thp == SJ_THP_SYSTEM))
         return false;
-    sj__canary_secret = random[3];
+    sj__canary_start(random[3]);
     sj__size_classes_start();
     if (settings->policy.isolate)
         sj__run_keep_apart();

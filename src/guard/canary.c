@@ -6,6 +6,11 @@
 
 uint64_t sj__canary_secret;
 
+void sj__canary_start(uint64_t random)
+{
+    sj__canary_secret = (random & ~UINT64_C(0xff00)) | 1;
+}
+
 uint8_t sj__canary_byte(const void *block, size_t offset)
 {
     return (uint8_t)(sj_canary_of(block) >> (offset % sizeof(uint64_t) * 8));

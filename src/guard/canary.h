@@ -5,8 +5,8 @@
  *     object ......|0zssssss 0zssssss 0zs|     the value, as often as it takes, from the object's end on:
  *                                              s of the value, 0 the byte that is never zero, z the one that always is
  *
- * Why this way: the value is a number of the process that nobody can know, mixed with the object's address, so that bytes
- * copied from another canary do not do. Its first byte is never zero, so that a string's terminator that is written one byte
+ * Why this way: the value is a number of the process that nobody can know, mixed from its third byte on with the object's
+ * address, so that bytes copied from another canary do not do. Its first byte is never zero, so that a string's terminator that is written one byte
  * past the end is seen; its second is zero, so that a string that is read past the end stops there (doc/adr/0092). Up to 16
  * bytes are two words, which meet or overlap, without a loop.
  *
@@ -28,8 +28,9 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "two words of a canary
 
 typedef uint64_t sj_canary_word __attribute__((may_alias, aligned(1)));
 
-/* Drawn once at start, whatever the policy: it may be raised. */
+/* Made once at start, whatever the policy: it may be raised. */
 extern SJ_HIDDEN uint64_t sj__canary_secret;
+void sj__canary_start(uint64_t random);
 
 /* Bytes that a small object is given beyond those asked for. */
 SJ_ALWAYS_INLINE size_t sj_canary_least(const struct sj_policy *policy)
@@ -37,9 +38,10 @@ SJ_ALWAYS_INLINE size_t sj_canary_least(const struct sj_policy *policy)
     return policy->canary != SJ_CANARY_OFF ? SJ_CANARY_BYTES : 0;
 }
 
+/* Of an object at a multiple of 16: the secret's lowest bit is 1, and its second byte and the address shifted have 0 there. */
 SJ_ALWAYS_INLINE uint64_t sj_canary_of(const void *block)
 {
-    return ((sj__canary_secret ^ (uintptr_t)block) & ~UINT64_C(0xff00)) | 1;
+    return sj__canary_secret ^ (uint64_t)(uintptr_t)block << 16;
 }
 
 /* The last word of `bytes` bytes. */

@@ -56,29 +56,37 @@ SJ_ALWAYS_INLINE bool sj_tail_leaves(const struct sj_slab *slab, size_t size_byt
     return slab->canary == SJ_CANARY_OFF || size_bytes + SJ_CANARY_BYTES <= slab->slot_bytes;
 }
 
-/* Sets the canary behind an object of `size_bytes` at `start`, if its slab has any. False: it is a long one. */
-SJ_ALWAYS_INLINE bool sj_tail_set_short(struct sj_slab *slab, char *start, size_t size_bytes)
+/* Sets the canary behind an object of `size_bytes` at `start`, if its slab has any. False if that takes longer. With
+ * canary=slot other slabs are those from before a raise. */
+SJ_ALWAYS_INLINE bool sj_tail_set_short(const struct sj_policy *policy, struct sj_slab *slab, char *start,
+                                        size_t size_bytes)
 {
-    size_t bytes = SJ_CANARY_BYTES;
-    if (slab->canary != SJ_CANARY_SLOT) {
-        if (slab->canary == SJ_CANARY_OFF)
-            return true;
-        bytes = slab->slot_bytes - size_bytes;
-        if (bytes > SJ_CANARY_SHORT_BYTES)
-            return false;
-        sj_tail_set_note(slab, sj_slot_of(slab->reciprocal, (size_t)(start - slab->base)), bytes);
+    if (sj_likely(slab->canary == SJ_CANARY_SLOT)) {
+        *(sj_canary_word *)(void *)(start + slab->slot_bytes - SJ_CANARY_BYTES) = sj_canary_of(start);
+        return true;
     }
+    if (policy->canary == SJ_CANARY_SLOT || slab->canary == SJ_CANARY_OFF)
+        return false;
+    size_t bytes = slab->slot_bytes - size_bytes;
+    if (bytes > SJ_CANARY_SHORT_BYTES)
+        return false;
+    sj_tail_set_note(slab, sj_slot_of(slab->reciprocal, (size_t)(start - slab->base)), bytes);
     sj_canary_set_short(start + slab->slot_bytes - bytes, bytes, start);
     return true;
 }
 
-/* Is the canary of the live slot at `start` as it was set? False, too, if it is a long one. */
-SJ_ALWAYS_INLINE bool sj_tail_holds_short(const struct sj_slab *slab, size_t slot, const char *start)
+/* Is the canary of the live slot at `start` as it was set? False, too, if that takes longer to say. */
+SJ_ALWAYS_INLINE bool sj_tail_holds_short(const struct sj_policy *policy, const struct sj_slab *slab, size_t slot,
+                                          const char *start)
 {
-    size_t bytes = sj_tail_bytes(slab, slot);
-    if (sj_unlikely(bytes - SJ_CANARY_BYTES > SJ_CANARY_SHORT_BYTES - SJ_CANARY_BYTES))
-        return bytes == 0;
-    return sj_canary_holds_short(start + slab->slot_bytes - bytes, bytes, start);
+    if (sj_likely(slab->canary == SJ_CANARY_SLOT))
+        return *(const sj_canary_word *)(const void *)(start + slab->slot_bytes - SJ_CANARY_BYTES) ==
+               sj_canary_of(start);
+    if (policy->canary == SJ_CANARY_SLOT || slab->canary == SJ_CANARY_OFF)
+        return false;
+    size_t bytes = sj_tail_note(slab, slot);
+    return bytes - SJ_CANARY_BYTES <= SJ_CANARY_SHORT_BYTES - SJ_CANARY_BYTES &&
+           sj_canary_holds_short(start + slab->slot_bytes - bytes, bytes, start);
 }
 
 /* Sets the canary behind a new object, of any length. */

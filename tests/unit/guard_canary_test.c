@@ -47,7 +47,7 @@ static void guard_canary__begins_with_a_byte_that_is_not_zero_and_one_that_is(vo
     uint64_t state = unit_state.seed;
     for (unsigned i = 0; i < 10000; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u;
-        sj__canary_secret = state;
+        sj__canary_start(state);
         const char *block = room + i % ROOM;
         CHECK(sj__canary_byte(block, 0) != 0);
         CHECK_EQ(sj__canary_byte(block, 1), 0);
@@ -65,7 +65,7 @@ static void guard_canary__depends_on_address_and_secret(void)
 int main(int argc, char **argv)
 {
     unit_begin(argc, argv);
-    sj__canary_secret = unit_state.seed * 0x9e3779b97f4a7c15u;
+    sj__canary_start(unit_state.seed * 0x9e3779b97f4a7c15u);
     RUN(guard_canary__is_found_changed_when_any_byte_is);
     RUN(guard_canary__of_short_length_is_the_same);
     RUN(guard_canary__begins_with_a_byte_that_is_not_zero_and_one_that_is);
