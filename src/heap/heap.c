@@ -19,12 +19,13 @@
 #include <string.h>
 
 enum {
-    COME_BACK_FRACTION = 8, /* a full slab comes back when this part of its slots is free */
-    REST_BYTES = 16384,     /* delay=run: slots rest while at least this span of others is handed out */
-    OPEN_BYTES = 4096,      /* delay=lifo: so much is open before slots are reused: it is one page anyway */
-    PICK_WINDOW = 16,       /* random picks are among this many neighbours: see doc/adr/0030 */
-    RICH_SLOTS = 8,         /* a refill costs what a few dozen allocations cost: look for one that lasts, */
-    RICH_FRACTION = 4       /* or has this part of the slots it could have, if that is less */
+    COME_BACK_FRACTION = 8,    /* a full slab comes back when this part of its slots is free */
+    REST_BYTES = 16384,        /* delay=run: slots rest while at least this span of others is handed out */
+    OPEN_BYTES = 4096,         /* delay=lifo: so much is open before slots are reused: it is one page anyway */
+    PICK_WINDOW = 16,          /* random picks are among this many neighbours: see doc/adr/0030 */
+    RICH_SLOTS = 8,            /* a refill costs what a few dozen allocations cost: look for one that lasts, */
+    RICH_FRACTION = 4,         /* or has this part of the slots it could have, if that is less */
+    RICH_FRACTION_DETAINED = 2 /* with quarantines, which let neighbours out one by one: see doc/adr/0121 */
 };
 
 _Thread_local struct sj_heap *sj__heap_current = &sj__heap_none;
@@ -355,8 +356,10 @@ static struct sj_take how_to_take(const struct sj_policy *policy, unsigned class
     bool rests = policy->delay >= SJ_DELAY_RUN;
     const struct sj_size_class *size_class = &sj__size_classes[class_index];
     unsigned unit_slots = rests ? size_class->unit_slots : SJ_WORD_BITS;
-    unsigned rich_slots = (size_class->slots < unit_slots ? size_class->slots : unit_slots) / RICH_FRACTION;
-    rich_slots = rich_slots < RICH_SLOTS ? rich_slots : RICH_SLOTS;
+    unsigned most_slots = size_class->slots < unit_slots ? size_class->slots : unit_slots;
+    unsigned rich_slots = most_slots / RICH_FRACTION < RICH_SLOTS ? most_slots / RICH_FRACTION : RICH_SLOTS;
+    if (policy->delay == SJ_DELAY_QUARANTINE)
+        rich_slots = most_slots / RICH_FRACTION_DETAINED;
     return (struct sj_take){ .unit_slots = unit_slots,
                              .rich_slots = rich_slots,
                              .rest_bytes = rests ? REST_BYTES : OPEN_BYTES };
