@@ -33,41 +33,7 @@ struct block {
     bool sized; /* its size is what free_sized must be told */
 };
 
-/* --- A kernel that refuses now and then. --- */
-
-static uint64_t refusal_state; /* atomic */
 static bool kernel_refuses;
-
-static bool refuses(void)
-{
-    uint64_t state = __atomic_fetch_add(&refusal_state, 1, __ATOMIC_RELAXED);
-    bool refused = unit_random_below(&state, 6) == 0;
-    if (refused)
-        errno = ENOMEM;
-    return refused;
-}
-
-static void *source_map(void *address, size_t bytes, int protection, int flags)
-{
-    return refuses() ? MAP_FAILED : mmap(address, bytes, protection, flags, -1, 0);
-}
-
-static int source_protect(void *address, size_t bytes, int protection)
-{
-    return refuses() ? -1 : mprotect(address, bytes, protection);
-}
-
-static int source_advise(void *address, size_t bytes, int advice)
-{
-    return refuses() ? -1 : madvise(address, bytes, advice);
-}
-
-static void *source_move(void *from, size_t from_bytes, size_t to_bytes, int flags, void *to)
-{
-    return refuses() ? MAP_FAILED : mremap(from, from_bytes, to_bytes, flags, to);
-}
-
-static const struct sj_page_source refusing = { source_map, munmap, source_protect, source_advise, source_move };
 
 /* --- The program's own books. --- */
 
@@ -285,7 +251,7 @@ static int run_program(const char *options)
     old_bytes_may_show = !scrubs;
     kernel_refuses = getenv("SJ_LEDGER_REFUSE") != NULL;
     if (kernel_refuses)
-        sj__pages_set_source(&refusing);
+        sj__pages_set_source(&unit_moody_source);
     for (unsigned round = 0; round < ROUNDS && !unit_failed(); round++) {
         run_round(&state);
         check_now();

@@ -33,7 +33,7 @@ enum {
     SHARED_BLOCKS = 128,
     STEPS_A_STOP = 24,
     LARGE_MAX_BYTES = 600000,
-    QUIET_STOPS = 112, /* of each of nine policies: a thousand in all */
+    QUIET_STOPS = 112, /* of each case: more than a thousand in all */
     ANY_STOPS = 12,
     NAPS_A_STOP = 300,
     LONG_ANY_STOPS = 112, /* where there is time */
@@ -52,6 +52,8 @@ static struct block shared_blocks[SHARED_BLOCKS];
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t live_bytes, live_in_arena[ARENAS]; /* atomic; the former of all */
 static struct sj_arena *arenas[ARENAS];            /* of policies that differ from the program's and each other */
+
+static bool kernel_refuses;
 
 /* --- The program. --- */
 
@@ -75,14 +77,22 @@ static uint64_t *arena_book(const void *start)
                                                   : NULL;
 }
 
-static void book(struct block *block, void *start, size_t size_bytes)
+static void book_again(struct block *block, const struct block *as)
 {
-    block->start = start;
-    block->booked_bytes = sj__large_containing(start) != NULL ? size_bytes : sj_malloc_usable_size(start);
-    block->book = arena_book(start);
+    *block = *as;
     (void)__atomic_fetch_add(&live_bytes, block->booked_bytes, __ATOMIC_RELAXED);
     if (block->book != NULL)
         (void)__atomic_fetch_add(block->book, block->booked_bytes, __ATOMIC_RELAXED);
+}
+
+static void book(struct block *block, void *start, size_t size_bytes)
+{
+    book_again(block,
+               &(struct block){
+                   .start = start,
+                   .booked_bytes = sj__large_containing(start) != NULL ? size_bytes : sj_malloc_usable_size(start),
+                   .book = arena_book(start),
+               });
 }
 
 static void unbook(struct block *block)
@@ -95,9 +105,11 @@ static void unbook(struct block *block)
 
 static void *labelled_malloc(size_t size_bytes)
 {
-    CHECK_EQ(sj_label_push("labelled"), 0);
+    bool is_pushed = sj_label_push("labelled") == 0;
+    CHECK(is_pushed || kernel_refuses);
     void *start = sj_malloc(size_bytes);
-    sj_label_pop();
+    if (is_pushed)
+        sj_label_pop();
     return start;
 }
 
@@ -109,7 +121,9 @@ static void make(uint64_t *state, struct block *block)
                   : how == 1 ? labelled_malloc(size)
                   : how < 4  ? sj_aligned_alloc((size_t)16 << unit_random_below(state, 10), size)
                              : sj_malloc(size);
-    if (CHECK(start != NULL))
+    if (start == NULL)
+        CHECK(kernel_refuses);
+    else
         book(block, start, size);
 }
 
@@ -123,13 +137,15 @@ static void destroy(struct block *block)
 static void resize(uint64_t *state, struct block *block)
 {
     size_t size = random_size(state);
-    unsigned char *old = block->start, *start;
+    struct block old = *block;
     unbook(block);
-    start = sj_realloc(old, size);
-    if (start != NULL)
+    unsigned char *start = sj_realloc(old.start, size);
+    if (start == NULL && size > 0) {
+        CHECK(kernel_refuses);
+        book_again(block, &old);
+    } else if (start != NULL) {
         book(block, start, size);
-    else
-        CHECK_EQ(size, 0);
+    }
 }
 
 static void swap(uint64_t *state, struct block *block)
@@ -339,9 +355,13 @@ static int run_program(const char *options)
     arenas[1] = sj_arena_create("client", "level=3");
     if (!CHECK(arenas[0] != NULL && arenas[1] != NULL))
         return 1;
+    kernel_refuses = getenv("SJ_BILL_REFUSE") != NULL;
+    if (kernel_refuses)
+        sj__pages_set_source(&unit_moody_source);
     stop_quietly(&state, QUIET_STOPS);
     if (!SJ_UNDER_TSAN) /* where threads are stopped their heaps are looked at without their locks */
         stop_anywhere(&state, is_long ? LONG_ANY_STOPS : ANY_STOPS);
+    sj__pages_set_source(NULL);
     free_all();
     check_quiet();
     CHECK_EQ(live_bytes, 0);
@@ -370,6 +390,16 @@ static void heap_bill__adds_up_with_single_options(void)
     check_under("level=0,canary=exact,guard=every");
     check_under("level=2,delay=lifo,release_ms=0");
     check_under("level=3,cache_max_count=0,hold_max_bytes=0");
+}
+
+/* What it leaves unmapped, or faulting, is lost: on no line, and not committed. */
+static void heap_bill__adds_up_when_calls_are_refused(void)
+{
+    (void)setenv("SJ_BILL_REFUSE", "1", 1);
+    check_under("level=0,guard=every");
+    check_under("level=2");
+    check_under("level=4");
+    (void)unsetenv("SJ_BILL_REFUSE");
 }
 
 /* Every byte written, so that the kernel has a page of its own for each that is said to be live. */
@@ -423,6 +453,7 @@ int main(int argc, char **argv)
     unit_begin(argc, argv);
     RUN(heap_bill__adds_up_at_each_level);
     RUN(heap_bill__adds_up_with_single_options);
+    RUN(heap_bill__adds_up_when_calls_are_refused);
     RUN(heap_bill__agrees_with_the_kernel_on_what_is_resident);
     RUN(heap_bill__fills_no_more_than_is_asked_for);
     return unit_end();

@@ -67,6 +67,42 @@ __attribute__((unused)) static const struct sj_page_source refuse_all = {
     .map = refusing_map, .unmap = munmap, .protect = refusing_protect, .advise = madvise
 };
 
+/* A kernel that refuses now and then. */
+static uint64_t unit_moody_state; /* atomic */
+
+static bool unit_moody_refuses(void)
+{
+    uint64_t state = __atomic_fetch_add(&unit_moody_state, 1, __ATOMIC_RELAXED);
+    bool refused = unit_random_below(&state, 6) == 0;
+    if (refused)
+        errno = ENOMEM;
+    return refused;
+}
+
+static void *unit_moody_map(void *address, size_t bytes, int protection, int flags)
+{
+    return unit_moody_refuses() ? MAP_FAILED : mmap(address, bytes, protection, flags, -1, 0);
+}
+
+static int unit_moody_protect(void *address, size_t bytes, int protection)
+{
+    return unit_moody_refuses() ? -1 : mprotect(address, bytes, protection);
+}
+
+static int unit_moody_advise(void *address, size_t bytes, int advice)
+{
+    return unit_moody_refuses() ? -1 : madvise(address, bytes, advice);
+}
+
+static void *unit_moody_move(void *from, size_t from_bytes, size_t to_bytes, int flags, void *to)
+{
+    return unit_moody_refuses() ? MAP_FAILED : mremap(from, from_bytes, to_bytes, flags, to);
+}
+
+__attribute__((unused)) static const struct sj_page_source unit_moody_source = { unit_moody_map, munmap,
+                                                                                 unit_moody_protect, unit_moody_advise,
+                                                                                 unit_moody_move };
+
 /* The options, and nothing sampled unless they say so: a sampled block is in no slab. */
 __attribute__((unused)) static const char *without_samples(const char *options)
 {
