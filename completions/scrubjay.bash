@@ -31,7 +31,7 @@ _scrubjay()
         stat | top) words=$(_scrubjay_processes) ;;
         ctl) words="$(_scrubjay_processes) level= release_ms= purge trim check profile" ;;
         verify) words=$(_scrubjay_processes) ;;
-        explain) words="$(_scrubjay_options) options levels reports release" ;;
+        explain) words="$(_scrubjay_options) options levels reports release bill" ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
     case $command in

@@ -25,6 +25,6 @@ complete -c scrubjay -n __scrubjay_is_first -a '(__scrubjay_commands)'
 complete -c scrubjay -n 'not __scrubjay_is_first; and string match -q -- "-*" (commandline -ct)' -a '(__scrubjay_flags)'
 complete -c scrubjay -n '__fish_seen_subcommand_from stat top ctl verify' -a '(__fish_complete_pids)'
 complete -c scrubjay -n '__fish_seen_subcommand_from ctl' -a 'level= release_ms= purge trim check profile'
-complete -c scrubjay -n '__fish_seen_subcommand_from explain' -a '(__scrubjay_options) options levels reports release'
+complete -c scrubjay -n '__fish_seen_subcommand_from explain' -a '(__scrubjay_options) options levels reports release bill'
 complete -c scrubjay -n '__fish_seen_subcommand_from run verify' -a '(__fish_complete_command)'
 complete -c scrubjay -n '__fish_seen_subcommand_from cost ab bench gauntlet report profile' -F

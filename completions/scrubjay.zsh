@@ -28,7 +28,7 @@ _scrubjay() {
         verify) _pids; _command_names ;;
         explain)
             found=(${(f)"$(scrubjay explain 2>/dev/null | sed -nE 's/^  ([a-z_]+)  +.*/\1/p')"})
-            compadd -- $found options levels reports release ;;
+            compadd -- $found options levels reports release bill ;;
         run) _command_names ;;
         *) _files ;;
     esac

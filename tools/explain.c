@@ -100,7 +100,8 @@ static void print_reports(void)
 static void print_overview(void)
 {
     puts("Options (`scrubjay explain NAME` says more, `scrubjay explain levels` shows the levels,\n"
-         "`scrubjay explain release` how long to hold free memory):\n");
+         "`scrubjay explain release` how long to hold free memory, `scrubjay explain bill`\n"
+         "the lines of the memory bill):\n");
     for (size_t i = 0; i < sj__options_count; i++)
         printf("  %-21s %s\n", sj__options_table[i].name, sj__option_texts[i].summary);
     puts("\nReports (`scrubjay explain SJ-004` says more):\n");
@@ -133,6 +134,25 @@ static void print_release(void)
          "is never reused is in none of these gaps: it is held for release_ms, once.");
 }
 
+static void print_bill(void)
+{
+    puts("Where is the memory? `scrubjay stat PID`, stats=on (at exit), malloc_info and\n"
+         "sj_bill_read have the bill. Its lines are parts of what is committed, which may\n"
+         "hold pages, and add up to it while no thread is inside the allocator:\n");
+#define SJ_BILL_LINE(NAME, name, meaning) printf("  %-12s  %s\n", #name, meaning);
+#define SJ_RESERVE_LINE(NAME, name, meaning)
+#include "policy/bill.def"
+#undef SJ_BILL_LINE
+#undef SJ_RESERVE_LINE
+    puts("\nWhat the calls of other threads have in hand is \"in flight\". Beside it there is\n"
+         "address space that holds no pages, the reserve:\n");
+#define SJ_BILL_LINE(NAME, name, meaning)
+#define SJ_RESERVE_LINE(NAME, name, meaning) printf("  %-12s  %s\n", #name, meaning);
+#include "policy/bill.def"
+#undef SJ_BILL_LINE
+#undef SJ_RESERVE_LINE
+}
+
 /* The report meant by "SJ-004", "sj-4" or "4", or NULL. */
 static const struct sj_report_entry *find_report(const char *word)
 {
@@ -149,7 +169,7 @@ static const struct sj_report_entry *find_report(const char *word)
 
 static int refuse(const char *word)
 {
-    static const char *const topics[] = { "options", "levels", "reports", "release" };
+    static const char *const topics[] = { "options", "levels", "reports", "release", "bill" };
     const char *meant = NULL;
     for (size_t i = 0; i < sizeof topics / sizeof topics[0] && meant == NULL; i++)
         meant = sj__message_resembles(word, topics[i]) ? topics[i] : NULL;
@@ -180,6 +200,8 @@ static int explain_word(const char *word)
         print_reports();
     else if (strcmp(word, "release") == 0)
         print_release();
+    else if (strcmp(word, "bill") == 0)
+        print_bill();
     else
         return refuse(word);
     return SJ_EXIT_GOOD;
@@ -191,7 +213,7 @@ int sj__command_explain(int argc, char **argv)
     int status = SJ_EXIT_GOOD;
     const int option = getopt_long(argc, argv, "h", options, NULL);
     if (option != -1) {
-        fputs("usage: scrubjay explain [OPTION | SJ-NNN | options | levels | reports | release]...\n",
+        fputs("usage: scrubjay explain [OPTION | SJ-NNN | options | levels | reports | release | bill]...\n",
               option == 'h' ? stdout : stderr);
         return option == 'h' ? SJ_EXIT_GOOD : SJ_EXIT_USAGE;
     }

@@ -260,6 +260,8 @@ static void command_explain__knows_every_option_and_report(void)
         CHECK(strncmp(output, id, strlen(id)) == 0);
         CHECK(said("what to do"));
     }
+    CHECK_EQ(shell("%s explain bill 2>&1", command), 0);
+    CHECK(said("cached_large") && said("bare"));
     CHECK_EQ(shell("%s explain SJ-099 2>&1", command), 2);
     CHECK_EQ(shell("%s explain scrubb 2>&1", command), 2);
     CHECK(said("Did you mean `scrubjay explain scrub`?"));
