@@ -94,6 +94,10 @@ sj_need_preset()
     clang | fuzz) sj_need clang:clang '/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer*.a:libclang-rt-dev' ;;
     tsan) sj_need setarch:util-linux ;;
     musl) sj_need musl-gcc:musl-tools ;;
+    aarch64)
+        sj_need aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu aarch64-linux-gnu-g++:g++-aarch64-linux-gnu \
+            qemu-aarch64:qemu-user /usr/aarch64-linux-gnu/include/stdio.h:libc6-dev-arm64-cross
+        ;;
     esac
 }
 
@@ -103,7 +107,7 @@ sj_build()
     local preset=$1 dir=$sj_top/build/$1 log
     shift
     case $preset in
-    release | debug | clang | asan-ubsan | tsan | coverage | fuzz | musl) ;;
+    release | debug | clang | asan-ubsan | tsan | coverage | fuzz | musl | aarch64) ;;
     *) sj_die "no such preset: $preset; ./dev help lists them" ;;
     esac
     sj_need_preset "$preset"
@@ -183,13 +187,13 @@ sj_step()
 # shellcheck disable=SC2034  # for those who source this
 sj_quick='^(unit|model|stress|fuzz|build|contract|death)$'
 
-# sj_ctest PRESET [LABEL-REGEX]: ctest in build/PRESET; the last line of its output is `N passed, N failed`, where a
+# sj_ctest PRESET [LABEL-REGEX [NAME-REGEX]]: ctest in build/PRESET; the last line of its output is `N passed, N failed`, where a
 # program that counts for itself counts as what it says.
 sj_ctest()
 {
-    local dir=$sj_top/build/$1 labels=${2:-.} status=0 log
+    local dir=$sj_top/build/$1 labels=${2:-.} names=${3:-.} status=0 log
     log=$(mktemp)
-    ctest --test-dir "$dir" -L "$labels" -j "$sj_jobs" --timeout "${SJ_TEST_TIMEOUT:-300}" -V --no-tests=error >"$log" 2>&1 ||
+    ctest --test-dir "$dir" -L "$labels" -R "$names" -j "$sj_jobs" --timeout "${SJ_TEST_TIMEOUT:-300}" -V --no-tests=error >"$log" 2>&1 ||
         status=$?
     if [ "$status" != 0 ]; then tail -n 3 "$log"; fi
     LC_ALL=C awk -f "$sj_top/scripts/count-ctest.awk" "$log"

@@ -2,8 +2,8 @@
  *
  * What: the operations on words of bitmaps in plain atomics, for other processors and for ThreadSanitizer.
  *
- * Why this way: right everywhere. A signal handler that interrupts an update may have its own undone by it; what that
- * costs is said in front/fast.h.
+ * Why this way: right everywhere. An update is one atomic operation, though only the owner's thread makes them: a signal handler
+ * that changes the word between a load and a store of it would have its change undone.
  *
  * Invariants: included by base/bits.h only.
  *
@@ -35,17 +35,17 @@ SJ_ALWAYS_INLINE bool sj_word_has(const uint64_t *word, uint64_t mask)
 
 SJ_ALWAYS_INLINE void sj_word_set(uint64_t *word, uint64_t mask)
 {
-    __atomic_store_n(word, __atomic_load_n(word, __ATOMIC_RELAXED) | mask, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_or(word, mask, __ATOMIC_RELAXED);
 }
 
 SJ_ALWAYS_INLINE void sj_word_clear(uint64_t *word, uint64_t mask)
 {
-    __atomic_store_n(word, __atomic_load_n(word, __ATOMIC_RELAXED) & ~mask, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_and(word, ~mask, __ATOMIC_RELAXED);
 }
 
 SJ_ALWAYS_INLINE void sj_word_clear_set(uint64_t *word, uint64_t mask)
 {
-    __atomic_store_n(word, __atomic_load_n(word, __ATOMIC_RELAXED) ^ mask, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_xor(word, mask, __ATOMIC_RELAXED);
 }
 
 /* C11's read-modify-writes are no fence for others' words: a load tells nothing, only an exchange does. */
