@@ -69,10 +69,10 @@ struct sj_control {
     struct sj_atomic_u32 unsealed; /* 1: the page that leads to the allocator's functions could not be made read-only */
     uint64_t counters[SJ_CONTROL_COUNTERS_MAX / 8];
     uint64_t bill[SJ_CONTROL_BILL_MAX / 8]; /* struct sj_bill, which says its own version, filled with the counters */
-    uint64_t profile;                       /* the address of struct sj_profile, see profile.h; 0: there is none */
-    uint64_t layout;                        /* the address of struct sj_layout, see layout.h */
     uint64_t accounts;       /* the address of struct sj_account_stats[], filled with the counters; 0: never filled */
     uint64_t accounts_count; /* of them, at most SJ_CONTROL_ACCOUNTS_MAX */
+    uint64_t profile;        /* the address of struct sj_profile, see profile.h; 0: there is none */
+    uint64_t layout;         /* the address of struct sj_layout, see layout.h; the last word: gdb/scrubjay-gdb.py */
 };
 
 static inline uint64_t sj_control_checksum(uint64_t sequence, uint64_t command, uint64_t number)

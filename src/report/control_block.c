@@ -5,6 +5,8 @@
 #include "report/control_block.h"
 
 _Static_assert(sizeof(struct sj_control) <= SJ_CONTROL_PAGE_BYTES, "the block has a page");
+_Static_assert(offsetof(struct sj_control, layout) + sizeof(uint64_t) == sizeof(struct sj_control),
+               "gdb/scrubjay-gdb.py looks for it there, whatever the version");
 
 __attribute__((aligned(SJ_CONTROL_PAGE_BYTES))) union sj_control_page sj__control_page = {
     .control = {
