@@ -19,13 +19,14 @@
 #include <string.h>
 
 enum {
-    COME_BACK_FRACTION = 8,    /* a full slab comes back when this part of its slots is free */
-    REST_BYTES = 16384,        /* delay=run: slots rest while at least this span of others is handed out */
-    OPEN_BYTES = 4096,         /* delay=lifo: so much is open before slots are reused: it is one page anyway */
-    PICK_WINDOW = 16,          /* random picks are among this many neighbours: see doc/adr/0030 */
-    RICH_SLOTS = 8,            /* a refill costs what a few dozen allocations cost: look for one that lasts, */
-    RICH_FRACTION = 4,         /* or has this part of the slots it could have, if that is less */
-    RICH_FRACTION_DETAINED = 2 /* with quarantines, which let neighbours out one by one: see doc/adr/0121 */
+    COME_BACK_FRACTION = 8,     /* a full slab comes back when this part of its slots is free */
+    REST_BYTES = 16384,         /* delay=run: slots rest while at least this span of others is handed out */
+    OPEN_BYTES = 4096,          /* delay=lifo: so much is open before slots are reused: it is one page anyway */
+    PICK_WINDOW = 16,           /* random picks are among this many neighbours: see doc/adr/0030 */
+    RICH_SLOTS = 8,             /* a refill costs what a few dozen allocations cost: look for one that lasts, */
+    RICH_FRACTION = 4,          /* or has this part of the slots it could have, if that is less */
+    RICH_FRACTION_DETAINED = 2, /* with quarantines, which let neighbours out one by one: see doc/adr/0121. Up to */
+    RICH_BYTES_DETAINED = 256   /* this size: larger ones would hold more memory and gain nothing */
 };
 
 _Thread_local struct sj_heap *sj__heap_current = &sj__heap_none;
@@ -358,7 +359,7 @@ static struct sj_take how_to_take(const struct sj_policy *policy, unsigned class
     unsigned unit_slots = rests ? size_class->unit_slots : SJ_WORD_BITS;
     unsigned most_slots = size_class->slots < unit_slots ? size_class->slots : unit_slots;
     unsigned rich_slots = most_slots / RICH_FRACTION < RICH_SLOTS ? most_slots / RICH_FRACTION : RICH_SLOTS;
-    if (policy->delay == SJ_DELAY_QUARANTINE)
+    if (policy->delay == SJ_DELAY_QUARANTINE && size_class->slot_bytes <= RICH_BYTES_DETAINED)
         rich_slots = most_slots / RICH_FRACTION_DETAINED;
     return (struct sj_take){ .unit_slots = unit_slots,
                              .rich_slots = rich_slots,
