@@ -166,10 +166,11 @@ SJ_NOINLINE static void *allocate_from(unsigned number, unsigned bits)
     void *block;
     if (bits == 0)
         return sj_malloc(16);
-    if (number % 2 != 0) {
+    if (number % 2 != 0) { /* two places that are not made one: what comes before and after them differs */
         block = allocate_from(number / 2, bits - 1);
-        __asm__ volatile("" : "+r"(block)); /* two places that are not made one */
+        __asm__ volatile("" : "+r"(block));
     } else {
+        __asm__ volatile("nop");
         block = allocate_from(number / 2, bits - 1);
         __asm__ volatile("nop" : "+r"(block));
     }

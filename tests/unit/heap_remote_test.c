@@ -329,7 +329,8 @@ static void *own_and_stay(void *in_order)
         make_blocks(&block, 1, 1000);
         free_elsewhere(&block, 1);
     } else {
-        queue_by_hand(sj__heap_current, slab_of(raced_block()));
+        struct sj_slab *slab = slab_of(raced_block()); /* makes the heap */
+        queue_by_hand(sj__heap_current, slab);
     }
     (void)pthread_barrier_wait(&both_there);
     for (;;)
