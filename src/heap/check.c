@@ -21,11 +21,17 @@ _Noreturn static void report(const void *at, const char *note)
 
 /* ---- A slab, under its heap's lock ------------------------------------------------------------------------------- */
 
+/* Its owner's fast path may be writing it. */
+SJ_READS_ANYTHING static int32_t used_about_now(const struct sj_slab *slab)
+{
+    return (int32_t)((uint32_t)slab->until_slow + slab->trigger);
+}
+
 static const char *count_fault(const struct sj_slab *slab)
 {
     /* A handler may leave a count off by one, and is not seen to until the count says 0; the owner may be changing it now. So it is
      * only judged by the size of what it counts. */
-    int64_t used = (int32_t)sj_slab_used(slab), slots = slab->slots;
+    int64_t used = used_about_now(slab), slots = slab->slots;
     return !slab->uncounted && (used < -2 * slots || used > 3 * slots) ? "a slab counts slots that it does not have"
                                                                        : NULL;
 }

@@ -512,10 +512,12 @@ static struct sj_atomic_u32 stopped;
 static void allocate_in_handler(int number)
 {
     (void)number;
+    int saved_errno = errno;
     if (sj__slow_is_inside())
         return;
     for (size_t size = 16; size < 200; size += 48)
         sj_free(sj_malloc(size));
+    errno = saved_errno;
 }
 
 static size_t any_size(uint64_t *state)
