@@ -72,6 +72,24 @@ static bool is_build(Dwfl_Module *module, const char *build_id)
     return build_id[0] == '\0' || strcmp(text, build_id) == 0;
 }
 
+/* clang writes no table of what unit an address is of: then the units are asked one by one. */
+static void find_line(Dwfl_Module *module, Dwarf_Addr address, struct sj_symbol *symbol)
+{
+    Dwfl_Line *line = dwfl_module_getsrc(module, address);
+    if (line != NULL) {
+        symbol->file = dwfl_lineinfo(line, NULL, &symbol->line, NULL, NULL, NULL);
+        return;
+    }
+    Dwarf_Addr bias = 0;
+    Dwarf_Die *unit = NULL;
+    do
+        unit = dwfl_module_nextcu(module, unit, &bias);
+    while (unit != NULL && dwarf_haspc(unit, address - bias) <= 0);
+    Dwarf_Line *of_unit = unit != NULL ? dwarf_getsrc_die(unit, address - bias) : NULL;
+    if (of_unit != NULL && dwarf_lineno(of_unit, &symbol->line) == 0)
+        symbol->file = dwarf_linesrc(of_unit, NULL, NULL);
+}
+
 enum sj_symbols_answer sj__symbols_find(const char *module_path, const char *build_id, uint64_t offset,
                                         struct sj_symbol *symbol)
 {
@@ -85,8 +103,6 @@ enum sj_symbols_answer sj__symbols_find(const char *module_path, const char *bui
     if (!is_build(module, build_id))
         return SJ_SYMBOLS_OTHER_BUILD;
     symbol->function = dwfl_module_addrname(module, base + offset);
-    Dwfl_Line *line = dwfl_module_getsrc(module, base + offset);
-    if (line != NULL)
-        symbol->file = dwfl_lineinfo(line, NULL, &symbol->line, NULL, NULL, NULL);
+    find_line(module, base + offset, symbol);
     return symbol->function != NULL || symbol->file != NULL ? SJ_SYMBOLS_FOUND : SJ_SYMBOLS_UNKNOWN;
 }

@@ -595,6 +595,9 @@ memcheck()
 {
     command -v valgrind >/dev/null || lacks "no valgrind"
     $cc -g -w watched.c -o watched
+    case $(LD_PRELOAD=$library timeout 60 valgrind --tool=none ./watched 2>&1) in
+    *"debuginfo reader"*) lacks "this valgrind can't read what the library's compiler wrote for debuggers" ;;
+    esac
     left_to valgrind "Invalid write" valgrind ./watched
     # callgrind leaves malloc to the program, so it is ours
     says_not "$(LD_PRELOAD=$library timeout 60 valgrind --tool=none ./watched 2>&1)" "not on"
