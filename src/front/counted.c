@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "front/entry.h"
 #include "front/live.h"
+#include "front/profile_dump.h"
 #include "heap/adopt.h"
 #include "heap/profile.h"
 #include "report/report.h"
@@ -106,7 +107,7 @@ static void *small(struct sj_heap *heap, uint32_t account, size_t slab_bytes, co
             block = sj__heap_locked_malloc(heap, request->size_bytes, request->alignment, request->zero, account);
     sj__slow_leave(outer);
     if (block != NULL && sj__profile_is_due(request->size_bytes))
-        sj__profile_note_malloc(block, request->size_bytes, request->size_bytes, request->asker.caller);
+        sj__profile_sample(block, request->size_bytes, request->size_bytes, request->asker.caller);
     return block;
 }
 

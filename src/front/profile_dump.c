@@ -5,16 +5,24 @@
 #include "front/profile_dump.h"
 
 #include "front/entry.h"
+#include "heap/heap.h"
 #include "heap/profile.h"
 #include "platform/descriptor.h"
+#include "platform/lock.h"
 #include "platform/process.h"
+#include "platform/thread.h"
 #include "report/report.h"
 #include "report/target.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { PATH_BYTES = 512, BUFFER_BYTES = 4096 };
+enum { PATH_BYTES = 512, BUFFER_BYTES = 4096, PATIENCE_MS = 100 };
+
+static struct sj_lock dump_lock;    /* unranked: it is only tried */
+static struct sj_file_identity own; /* of the file written last */
+static uint32_t own_process;        /* that wrote it */
+static bool failed;                 /* it has been said */
 
 static int write_maps(int fd)
 {
@@ -44,19 +52,98 @@ static int write_profile(int fd)
     return error != 0 ? error : write_maps(fd);
 }
 
-void sj__profile_dump_at_exit(void)
+static int create(const char *path)
 {
-    const char *target = sj__sealed.settings.profile_dump;
+    const int fd = sj__descriptor_create(path);
+    if (fd < 0)
+        return fd;
+    const int error = write_profile(fd);
+    if (!sj__descriptor_identify(fd, &own))
+        own.inode = 0;
+    sj__descriptor_close(fd);
+    return error;
+}
+
+/* Is the file still the one that this process has written? 0, or a negative errno; -ENOENT if there is none any more. */
+static int check_own(const char *path)
+{
+    struct sj_file_identity now;
+    const int fd = sj__descriptor_open_append(path);
+    if (fd < 0)
+        return fd;
+    const bool is_own = sj__descriptor_identify(fd, &now) && now.device == own.device && now.inode == own.inode;
+    sj__descriptor_close(fd);
+    return is_own ? 0 : -EEXIST;
+}
+
+/* Puts another in the place of the file that this process has made. */
+static int replace(const char *path)
+{
+    char beside[PATH_BYTES];
+    struct sj_text text;
+    sj__format_start(&text, beside, sizeof beside);
+    sj__format_string(&text, path);
+    sj__format_char(&text, '.');
+    sj__format_decimal(&text, sj__process_id());
+    sj__format_string(&text, ".tmp");
+    if (text.truncated)
+        return -ENAMETOOLONG;
+    int error = create(beside);
+    if (error == -EEXIST) { /* left by a process of this number that was killed */
+        sj__descriptor_unlink(beside);
+        error = create(beside);
+    }
+    if (error == 0)
+        error = sj__descriptor_rename(beside, path);
+    if (error != 0)
+        sj__descriptor_unlink(beside);
+    return error;
+}
+
+/* Under the lock. After a failure there is no second. */
+static void write_dump(void)
+{
     char path[PATH_BYTES];
     struct sj_text text;
-    if (target[0] == '\0')
+    if (failed)
         return;
     sj__format_start(&text, path, sizeof path);
-    sj__target_expand(&text, target + strlen("file:"));
-    const int fd = text.truncated ? -ENAMETOOLONG : sj__descriptor_create(path);
-    const int error = fd < 0 ? fd : write_profile(fd);
-    if (fd >= 0)
-        sj__descriptor_close(fd);
-    if (error != 0)
+    sj__target_expand(&text, sj__sealed.settings.profile_dump + strlen("file:"));
+    int error = own_process == sj__process_id() ? check_own(path) : -ENOENT;
+    if (text.truncated)
+        error = -ENAMETOOLONG;
+    else if (error == 0)
+        error = replace(path);
+    else if (error == -ENOENT)
+        error = create(path);
+    own_process = sj__process_id();
+    failed = error != 0;
+    if (failed)
         sj__report_warn("profile_dump not written: ", sj__target_reason(error, "the file can't be made or written"));
+}
+
+/* Another thread may just be writing it; then this peak is left out. */
+static void dump_at_peak(void)
+{
+    if (sj__sealed.settings.profile_dump[0] == '\0' || sj__heap_inside != SJ_OUTSIDE || !sj__try_lock(&dump_lock))
+        return;
+    write_dump();
+    sj__unlock(&dump_lock);
+}
+
+void sj__profile_sample(const void *block, size_t size_bytes, size_t chance_bytes, const void *caller)
+{
+    if (sj_unlikely(sj__profile_note_malloc(block, size_bytes, chance_bytes, caller)))
+        dump_at_peak();
+}
+
+void sj__profile_dump_at_exit(void)
+{
+    if (sj__sealed.settings.profile_dump[0] == '\0')
+        return;
+    for (unsigned turn = 0; !sj__try_lock(&dump_lock); turn++)
+        if (turn == PATIENCE_MS || !sj__thread_sleep(1))
+            return;
+    write_dump();
+    sj__unlock(&dump_lock);
 }

@@ -8,6 +8,7 @@
 #include "front/check.h"
 #include "front/counted.h"
 #include "front/live.h"
+#include "front/profile_dump.h"
 #include "heap/adopt.h"
 #include "heap/detain.h"
 #include "heap/hand_out.h"
@@ -109,7 +110,7 @@ void *sj__slow_large(const struct sj_policy *policy, const struct sj_call *reque
             block = sj__large_malloc(policy, size_bytes, alignment, request->zero);
     leave_after_due(outer);
     if (block != NULL && sj__profile_is_due(size_bytes))
-        sj__profile_note_malloc(block, size_bytes, size_bytes, request->asker.caller);
+        sj__profile_sample(block, size_bytes, size_bytes, request->asker.caller);
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
 }
@@ -167,8 +168,7 @@ static void *sample_profile(unsigned class_index, const struct sj_call *request)
 {
     void *block = slow_shared(request);
     if (block != NULL)
-        sj__profile_note_malloc(block, request->size_bytes, sj__size_classes[class_index].slot_bytes,
-                                request->asker.caller);
+        sj__profile_sample(block, request->size_bytes, sj__size_classes[class_index].slot_bytes, request->asker.caller);
     return block;
 }
 
@@ -575,7 +575,7 @@ static void *resize_large(const struct sj_judgement *judgement, size_t size_byte
     if (sj_unlikely(judgement->account != SJ_NO_ACCOUNT))
         sj__named_resized_large(judgement->account, large, before_bytes, more_bytes);
     if (block != NULL && sj__profile_is_due(size_bytes))
-        sj__profile_note_malloc(block, size_bytes, size_bytes, asker.caller);
+        sj__profile_sample(block, size_bytes, size_bytes, asker.caller);
     errno = saved_errno;
     return block;
 }

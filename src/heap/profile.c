@@ -19,7 +19,8 @@ enum {
     OWN_FRAMES = 8, /* at most so many of the library's own lie above the caller */
     SLOTS = 2 * SJ_PROFILE_SITES_MAX,
     RECORDS_MAX = SJ_PROFILE_CHUNK_RECORDS * SJ_PROFILE_RECORD_CHUNKS,
-    PEAK_FRACTION = 20 /* a peak counts from a twentieth above the last */
+    PEAK_FRACTION = 20,         /* a peak counts from a twentieth above the last */
+    PEAK_TELL_BYTES = 25 << 20, /* and is told of from so much on */
 };
 
 struct sj_profile sj__profile;
@@ -226,24 +227,26 @@ static void forget_locked(const void *block)
     sj_probe_free(block);
 }
 
-/* Remembers what was live when it was most. */
-static void note_peak(void)
+/* Remembers what was live when it was most. True if it is now. */
+static bool note_peak(void)
 {
     uint64_t last = sj__profile.peak.bytes;
     if (sj__profile.live.bytes <= last + last / PEAK_FRACTION)
-        return;
+        return false;
     sj__profile.peak = sj__profile.live;
     uint32_t sites = sj_load_relaxed_u32(&sj__profile.sites);
     for (uint32_t i = 0; i < sites; i++)
         site_at(i)->peak = site_at(i)->live;
+    return true;
 }
 
-static void remember_locked(const void *block, const struct sj_profile_tally *weight, const struct stack *stack)
+/* True if there is a new peak. */
+static bool remember_locked(const void *block, const struct sj_profile_tally *weight, const struct stack *stack)
 {
     uint32_t index;
     forget_locked(block); /* left by a free in a signal handler */
     if (!find_site(stack, &index))
-        return;
+        return false;
     struct sj_profile_site *site = site_at(index);
     site->samples++;
     add(&site->allocated, weight);
@@ -251,7 +254,7 @@ static void remember_locked(const void *block, const struct sj_profile_tally *we
     uint32_t number = make_record();
     if (number == 0) {
         sj__profile.lost_blocks++;
-        return;
+        return false;
     }
     struct sj_atomic_u32 *head = &sj__profile_heads[sj_profile_head_of(block)];
     *record_at(number) = (struct sj_profile_record){
@@ -261,7 +264,7 @@ static void remember_locked(const void *block, const struct sj_profile_tally *we
     add(&site->live, weight);
     add(&sj__profile.live, weight);
     sj__profile.live_samples++;
-    note_peak();
+    return note_peak();
 }
 
 /* ---- Entries ----------------------------------------------------------------------------------------------------- */
@@ -283,15 +286,16 @@ static void end(enum sj_inside outer)
     sj__heap_inside = outer;
 }
 
-void sj__profile_note_malloc(const void *block, size_t size_bytes, size_t chance_bytes, const void *caller)
+bool sj__profile_note_malloc(const void *block, size_t size_bytes, size_t chance_bytes, const void *caller)
 {
     struct stack stack;
     walk(&stack, caller);
     struct sj_profile_tally weight = weigh(size_bytes, chance_bytes);
     sj_probe_alloc(block, size_bytes, weight.bytes);
     enum sj_inside outer = begin();
-    remember_locked(block, &weight, &stack);
+    bool is_peak = remember_locked(block, &weight, &stack) && sj__profile.peak.bytes >= PEAK_TELL_BYTES;
     end(outer);
+    return is_peak;
 }
 
 /* In a signal handler that has interrupted us the record stays, until the next sample at that place. */

@@ -47,8 +47,9 @@ uint64_t sj__profile_draw(void);
 /* True if a block that was just allocated, and not out of a thread's bin, is a sample: a large one, or one of an account. */
 bool sj__profile_is_due(size_t size_bytes);
 
-/* A sample: `chance_bytes` is what the draw went over, not 0, and `caller` the return address in the program. */
-void sj__profile_note_malloc(const void *block, size_t size_bytes, size_t chance_bytes, const void *caller);
+/* A sample: `chance_bytes` is what the draw went over, not 0, and `caller` the return address in the program. True if what lives
+ * has come to a new peak of some size. */
+bool sj__profile_note_malloc(const void *block, size_t size_bytes, size_t chance_bytes, const void *caller);
 
 void sj__profile_forget(const void *block);
 

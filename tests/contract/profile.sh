@@ -13,8 +13,9 @@ command=$build/scrubjay
 [ -x "$command" ] || lacks "no scrubjay command in the build folder"
 TOTAL=48000000
 
-# sites COUNT [free|wait]: COUNT blocks of 400 bytes; then frees them, or waits for the end of its input.
+# sites COUNT [free|wait|die]: COUNT blocks of 400 bytes; then frees them, waits for the end of its input, or kills itself.
 cat >sites.c <<'C'
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,8 @@ int main(int argc, char **argv)
         fflush(stdout);
         getchar();
     }
+    if (argc > 2 && strcmp(argv[2], "die") == 0)
+        raise(SIGKILL);
     return 0;
 }
 C
@@ -113,6 +116,32 @@ stop()
     exec 7>&-
     wait "$process" || echo "the process ended with $?"
 }
+
+# The file is of a peak at most a twentieth below the end, and of this process alone.
+when_killed()
+{
+    { SCRUBJAY_OPTIONS=$options,profile_dump=file:killed.dump LD_PRELOAD=$library ./sites 120000 die; } >/dev/null 2>&1
+    local folded nine all
+    folded=$(folded killed.dump)
+    nine=$(awk '/nine_parts/ { sum += $1 } END { print sum + 0 }' <<<"$folded")
+    all=$(awk '{ sum += $1 } END { print sum + 0 }' <<<"$folded")
+    near "nine parts of all" "$((nine * 1000 / (all + 1)))" 900
+    [ "$all" -gt $((TOTAL * 9 / 10)) ] || echo "$all bytes of $TOTAL"
+    [ "$(find . -name 'killed.dump*' | wc -l)" = 1 ] || echo "left: $(echo killed.dump*)"
+}
+check what_is_killed_leaves_its_peak when_killed
+
+# Whoever takes the file's place keeps it.
+replaced()
+{
+    start "$options,profile_dump=file:moved.dump"
+    mv moved.dump kept.dump && echo mine >moved.dump
+    stop
+    [ "$(cat moved.dump)" = mine ] || echo "somebody else's file was replaced"
+    split_nine=$(folded kept.dump | awk '/nine_parts/ { sum += $1 } END { print sum + 0 }')
+    [ "$split_nine" -gt 0 ] || echo "nothing in the first file"
+}
+check another_file_is_not_replaced replaced
 
 # Nothing is asked of the process: it is in a read and takes no slow path.
 of_a_process()
