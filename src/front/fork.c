@@ -25,13 +25,14 @@
 
 /* Whether this thread's prepare took the locks. A thread's own: another one may be forking from a signal handler. */
 static _Thread_local bool locks_taken;
-static _Thread_local sigset_t signals_before; /* if so */
+static sigset_t signals_before; /* if so: that of the thread that holds the locks */
 
 static void prepare(void)
 {
     if (sj__report_begun() || sj__slow_is_inside())
         return;
-    sj__thread_block_signals(&signals_before);
+    sigset_t signals;
+    sj__thread_block_signals(&signals);
     sj__live_lock_for_fork();
     sj__pass_lock_for_fork();
     sj__named_lock_for_fork();
@@ -43,6 +44,7 @@ static void prepare(void)
     sj__run_lock_for_fork();
     sj__profile_lock_for_fork();
     sj__arena_lock_for_fork();
+    signals_before = signals;
     locks_taken = true;
 }
 
@@ -51,6 +53,7 @@ static void release(bool in_child)
     if (!locks_taken)
         return;
     locks_taken = false;
+    const sigset_t signals = signals_before;
     sj__arena_unlock_after_fork(in_child);
     sj__profile_unlock_after_fork(in_child);
     sj__run_unlock_after_fork(in_child);
@@ -62,7 +65,7 @@ static void release(bool in_child)
     sj__named_unlock_after_fork(in_child);
     sj__pass_unlock_after_fork(in_child);
     sj__live_unlock_after_fork(in_child);
-    sj__thread_let_signals_in(&signals_before);
+    sj__thread_let_signals_in(&signals);
 }
 
 static void in_parent(void)
