@@ -11,7 +11,9 @@
  * Concurrency: one thread.
  */
 #include "command.h"
+#include "library.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +199,31 @@ static void tell_preload(void)
          is_configured ? "its options and floor hold for all programs" : "");
 }
 
+/* The notes of the library's file say which probes it was built with. */
+static void tell_probes(void)
+{
+    static const char provider[] = "otel_memory";
+    struct sj_launch launch = { 0 };
+    struct sj_elf_facts facts;
+    char path[PATH_MAX];
+    char *bytes = NULL;
+    size_t count = 0;
+    if (!sj__library_find(&launch, path, sizeof path, &facts))
+        return;
+    FILE *file = fopen(path, "re");
+    FILE *copy = open_memstream(&bytes, &count);
+    for (int c; file != NULL && copy != NULL && (c = getc(file)) != EOF;)
+        putc(c, copy);
+    if (file != NULL)
+        fclose(file);
+    if (copy != NULL)
+        fclose(copy);
+    const bool is_there = bytes != NULL && memmem(bytes, count, provider, sizeof provider) != NULL;
+    free(bytes);
+    tell(true, "probes", is_there ? provider : "none",
+         is_there ? "alloc and free, on samples of profile=on" : "the library was built without <sys/sdt.h>");
+}
+
 int sj__command_doctor(int argc, char **argv)
 {
     if (argc > 1) {
@@ -219,5 +246,6 @@ int sj__command_doctor(int argc, char **argv)
     tell_seccomp();
     tell_trace();
     tell_preload();
+    tell_probes();
     return something_is_missing ? 1 : SJ_EXIT_GOOD;
 }

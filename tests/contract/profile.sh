@@ -184,6 +184,7 @@ probes()
     local notes
     notes=$(readelf -n "$library" 2>/dev/null)
     [ -n "$(echo '#include <sys/sdt.h>' | "$cc" -E - 2>&1 >/dev/null)" ] && lacks "no <sys/sdt.h> (Debian: systemtap-sdt-dev)"
+    says "$("$command" doctor)" "otel_memory    alloc and free"
     says "$notes" "Provider: otel_memory"
     says "$notes" "Name: alloc"
     says "$notes" "Name: free"
