@@ -112,7 +112,7 @@ static void tell_overcommit(void)
     char text[TEXT_BYTES];
     const bool strict = read_line("/proc/sys/vm/overcommit_memory", text)[0] == '2';
     tell(true, "overcommit", text,
-         strict ? "strict: mapped memory counts even where it is not touched" : "mapping is cheap");
+         strict ? "strict: mapped memory counts, touched or not, so what is freed is unmapped" : "mapping is cheap");
 }
 
 static void tell_limit(const char *name, const struct rlimit *limit, const char *unlimited, const char *limited)

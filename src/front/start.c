@@ -242,6 +242,7 @@ static bool take_place(struct sj_settings *settings)
     size_t allowance = sj__control_group_memory("/sys/fs/cgroup", "/proc/self/cgroup");
     sj__release_set_allowance(allowance == SIZE_MAX ? UINT64_MAX : allowance);
     sj__release_set(&settings->hold);
+    sj__run_give_addresses(sj__process_pays_for_addresses());
     sj__sealed.dispatch = *sj__variant_for(&settings->policy);
     sj__sealed.copies.ends_mask = -sj_tail_step(&settings->policy);
     if (settings->policy.copy != SJ_COPY_OFF)

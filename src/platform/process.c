@@ -402,3 +402,9 @@ uint32_t sj__process_cpus(void)
     errno = saved_errno;
     return cpus != 0 ? cpus : UINT32_MAX;
 }
+
+bool sj__process_pays_for_addresses(void)
+{
+    char mode[8];
+    return sj__process_read_file("/proc/sys/vm/overcommit_memory", false, mode, sizeof mode) > 0 && mode[0] == '2';
+}

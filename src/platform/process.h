@@ -51,6 +51,9 @@ void sj__process_forked(void);
 
 uint32_t sj__process_id(void);
 
+/* True if the system charges each process for all it has mapped (vm.overcommit_memory=2), touched or not. */
+bool sj__process_pays_for_addresses(void);
+
 /* How many CPUs the calling thread may run on now; UINT32_MAX if the system does not tell. */
 uint32_t sj__process_cpus(void);
 

@@ -220,8 +220,3 @@ size_t sj__free_runs_carve(struct run *run, size_t granules)
     }
     return owed_bytes;
 }
-
-struct run *sj__free_runs_any(enum sj_run_content content)
-{
-    return first_above(&bins_of[content], (unsigned)-1);
-}

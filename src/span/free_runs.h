@@ -71,9 +71,8 @@ struct run *sj__free_runs_insert(size_t first_granule, size_t granules, enum sj_
 /* Takes the first `granules` of a free run; the rest stays free. Returns their part of what the run owes. */
 size_t sj__free_runs_carve(struct run *run, size_t granules);
 
-/* A run of at least so many granules, and one of any size; NULL if there is none. */
+/* A run of at least so many granules; NULL if there is none. */
 struct run *sj__free_runs_find(enum sj_run_content content, size_t granules);
-struct run *sj__free_runs_any(enum sj_run_content content);
 
 /* The free run that has `granule` as its first (`forward`) or last granule, if there is one with this content. */
 struct run *sj__free_runs_neighbour(size_t granule, bool forward, enum sj_run_content content);

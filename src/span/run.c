@@ -215,6 +215,15 @@ bool sj__run_change_use(size_t granules, enum sj_run_use from, enum sj_run_use t
     return allowed;
 }
 
+/* What given granules are to become before anybody has them: the same, unless more is held than may be, or their addresses
+ * are given back too. */
+static enum sj_run_content content_wanted(enum sj_run_content content, size_t granules)
+{
+    if (sj_free_run_holds_pages(content))
+        return sj__run_pages_may_hold(granules << SJ_GRANULE_SHIFT) ? content : SJ_RUN_EMPTY;
+    return sj__run_pages_unmaps(granules) ? SJ_RUN_UNMAPPED : content;
+}
+
 static void give(size_t first_granule, size_t granules, enum sj_run_content content, size_t owed_bytes)
 {
     size_t bytes = granules << SJ_GRANULE_SHIFT;
@@ -225,14 +234,15 @@ static void give(size_t first_granule, size_t granules, enum sj_run_content cont
     sj_books_sum(&sj__run_bytes.books, sj_free_runs_held(), now_ms);
     sj__run_bytes.taken -= bytes;
     sj__run_bytes.owed += owed_bytes;
-    if (sj_free_run_holds_pages(content) && !sj__run_pages_may_hold(bytes)) {
+    enum sj_run_content wanted = content_wanted(content, granules);
+    if (wanted != content) {
         sj_free_runs_unlock(); /* the granules are nobody's meanwhile */
-        bool emptied = sj__run_pages_empty(first_granule, granules, SJ_RUN_EMPTY);
+        bool emptied = sj__run_pages_empty(first_granule, granules, &wanted);
         sj_free_runs_lock();
         if (emptied) {
-            sj__run_bytes.released += bytes;
+            sj__run_bytes.released += sj_free_run_holds_pages(content) ? bytes : 0;
             sj__run_pages_note_paid(owed_bytes, &sj__run_bytes.paid_kernel);
-            content = SJ_RUN_EMPTY;
+            content = wanted;
             owed_bytes = 0;
         }
     }

@@ -9,7 +9,9 @@
  * faults. An owing run may go back to the system before anybody wants it; then the system has paid, and nothing was
  * scrubbed for nothing.
  * Runs of different content are never joined but when memory is short; then all are emptied, and all are alike. If that
- * is not enough they are unmapped, which is all that helps under RLIMIT_AS and with locked memory.
+ * is not enough they are unmapped, which is all that helps under RLIMIT_AS and with locked memory. Where the system charges
+ * every process for what it has mapped (vm.overcommit_memory=2) they are unmapped whenever their pages go back: see
+ * doc/adr/0102.
  *
  * Runs that hold pages are also linked by age. A joined run has the age and the place in that order of its largest part:
  * so the order stays exact without a search, and a large run does not stay young because small ones keep joining it.
@@ -33,7 +35,7 @@ enum sj_run_content {
     SJ_RUN_EMPTY,     /* no pages are held: reads as zero, costs a fault a page */
     SJ_RUN_UNTOUCHED, /* and nobody ever had it: told apart from EMPTY under isolate, and handed out as that */
     SJ_RUN_TRAPPED,   /* as EMPTY, and inaccessible, by guard markers: a freed large block's; never handed out so */
-    SJ_RUN_UNMAPPED, /* not even mapped: given back under a limit on address space or locked memory; never handed out so */
+    SJ_RUN_UNMAPPED, /* not even mapped: given back where address space or locked memory is limited; never handed out so */
     SJ_RUN_CONTENTS
 };
 
@@ -47,6 +49,10 @@ bool sj__run_take_to_move(size_t granules, size_t old_granules, size_t *first_gr
 /* Takes exactly the granules [first, first + granules) if all of them are one free run's first part, or that and what the
  * window grows by. */
 bool sj__run_take_at(size_t first_granule, size_t granules, enum sj_run_content *content);
+
+/* From now on what gives its pages back gives its addresses back too, if it is a MiB or more: where the system charges for them.
+ * Off again for tests. */
+void sj__run_give_addresses(bool on);
 
 /* From now on what the window grows by is kept apart from what was handed out before: at the start, or at a raise. */
 void sj__run_keep_apart(void);

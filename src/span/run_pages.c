@@ -9,14 +9,35 @@
 
 enum {
     HELD_WINDOW_FRACTION = 8, /* may be held; no more than hold_max_bytes: a window that was large stays so */
-    AGED_CALLS = 256          /* system calls of one pass of the clock */
+    AGED_CALLS = 256,         /* system calls of one pass of the clock */
+    UNMAP_GRANULES = 16       /* less is not worth a hole in the window: a process may have 65,530 mappings */
 };
 
-bool sj__run_pages_empty(size_t first_granule, size_t granules, enum sj_run_content becomes)
+static bool gives_addresses;
+
+void sj__run_give_addresses(bool on)
+{
+    sj_free_runs_lock();
+    gives_addresses = on;
+    sj_free_runs_unlock();
+}
+
+bool sj__run_pages_unmaps(size_t granules)
+{
+    return gives_addresses && granules >= UNMAP_GRANULES;
+}
+
+bool sj__run_pages_empty(size_t first_granule, size_t granules, enum sj_run_content *becomes)
 {
     char *start = sj_window_address(first_granule);
     size_t bytes = granules << SJ_GRANULE_SHIFT;
-    return becomes == SJ_RUN_EMPTY ? sj__pages_release(start, bytes) : sj__pages_unmap(start, bytes);
+    if (*becomes == SJ_RUN_EMPTY && !sj__run_pages_unmaps(granules))
+        return sj__pages_release(start, bytes);
+    if (sj__pages_unmap(start, bytes)) {
+        *becomes = SJ_RUN_UNMAPPED;
+        return true;
+    }
+    return *becomes == SJ_RUN_EMPTY && sj__pages_release(start, bytes);
 }
 
 void sj__run_pages_note_paid(size_t owed_bytes, uint64_t *paid)
@@ -25,15 +46,16 @@ void sj__run_pages_note_paid(size_t owed_bytes, uint64_t *paid)
     *paid += owed_bytes;
 }
 
-/* Turns all free runs of one content into another. Returns the bytes of them. */
-static size_t turn(enum sj_run_content content, enum sj_run_content becomes)
+/* Turns all free runs of one content, and of so many granules, into another. Returns the bytes of them. */
+static size_t turn(enum sj_run_content content, size_t granules, enum sj_run_content wanted)
 {
     size_t turned_bytes = 0;
     struct run *refused = NULL;
     sj_books_sum(&sj__run_bytes.books, sj_free_runs_held(), sj__clock_ms());
-    for (struct run *run; (run = sj__free_runs_any(content)) != NULL;) {
+    for (struct run *run; (run = sj__free_runs_find(content, granules)) != NULL;) {
+        enum sj_run_content becomes = wanted;
         sj__free_runs_unbin(run);
-        if (sj__run_pages_empty(run->first_granule, run->granules, becomes)) {
+        if (sj__run_pages_empty(run->first_granule, run->granules, &becomes)) {
             struct run turned = *run;
             turned_bytes += turned.granules << SJ_GRANULE_SHIFT;
             sj__free_runs_drop(run); /* first: when memory is short there is no other record */
@@ -56,14 +78,18 @@ static size_t turn(enum sj_run_content content, enum sj_run_content becomes)
 
 size_t sj__run_pages_purge(void)
 {
-    return turn(SJ_RUN_DIRTY, SJ_RUN_EMPTY) + turn(SJ_RUN_ZERO, SJ_RUN_EMPTY) + turn(SJ_RUN_OWING, SJ_RUN_EMPTY);
+    size_t emptied_bytes =
+        turn(SJ_RUN_DIRTY, 1, SJ_RUN_EMPTY) + turn(SJ_RUN_ZERO, 1, SJ_RUN_EMPTY) + turn(SJ_RUN_OWING, 1, SJ_RUN_EMPTY);
+    if (gives_addresses) /* small ones that have joined meanwhile */
+        (void)turn(SJ_RUN_EMPTY, UNMAP_GRANULES, SJ_RUN_UNMAPPED);
+    return emptied_bytes;
 }
 
 size_t sj__run_pages_unmap(void)
 {
     size_t unmapped_bytes = 0;
     for (unsigned content = SJ_RUN_DIRTY; content < SJ_RUN_UNMAPPED; content++)
-        unmapped_bytes += turn((enum sj_run_content)content, SJ_RUN_UNMAPPED);
+        unmapped_bytes += turn((enum sj_run_content)content, 1, SJ_RUN_UNMAPPED);
     return unmapped_bytes;
 }
 
@@ -117,9 +143,9 @@ static bool take_aged_locked(uint64_t before_ms, size_t bytes, struct run *taken
 
 /* Ends what take_aged_locked began. What the kernel refused to take and owes is scrubbed by us, without the lock: whoever has
  * locked the memory wants it to stay, not its contents. Then it is as if freed just now: others have their turn first. */
-static void put_aged_locked(struct run *run, bool released)
+static void put_aged_locked(struct run *run, bool released, enum sj_run_content becomes)
 {
-    uint32_t content = released ? SJ_RUN_EMPTY : run->content;
+    uint32_t content = released ? becomes : run->content;
     if (content == SJ_RUN_OWING) {
         sj_free_runs_unlock();
         sj__debts_scrub(run->first_granule, run->granules);
@@ -140,10 +166,11 @@ static uint64_t release(uint64_t before_ms, size_t *budget_bytes, bool by_age)
     sj_free_runs_lock();
     for (unsigned calls = 0; calls < AGED_CALLS && take_aged_locked(before_ms, *budget_bytes, &run); calls++) {
         size_t bytes = run.granules << SJ_GRANULE_SHIFT;
+        enum sj_run_content becomes = SJ_RUN_EMPTY;
         sj_free_runs_unlock();
-        refused = !sj__run_pages_empty(run.first_granule, run.granules, SJ_RUN_EMPTY);
+        refused = !sj__run_pages_empty(run.first_granule, run.granules, &becomes);
         sj_free_runs_lock();
-        put_aged_locked(&run, !refused);
+        put_aged_locked(&run, !refused, becomes);
         *budget_bytes -= bytes;
         if (refused)
             break;

@@ -16,8 +16,12 @@
 
 enum { SJ_RUN_HELD_MIN_BYTES = 32 << 20 /* of free pages may always be held */ };
 
-/* Gives a stretch's pages back (it becomes EMPTY), or unmaps it (UNMAPPED). False: the kernel refused. */
-bool sj__run_pages_empty(size_t first_granule, size_t granules, enum sj_run_content becomes);
+/* Gives a stretch's pages back (it becomes EMPTY), or unmaps it (UNMAPPED); asked for the first it may do the second, where
+ * addresses are given back too. Says what it has become. False: the kernel refused. */
+bool sj__run_pages_empty(size_t first_granule, size_t granules, enum sj_run_content *becomes);
+
+/* True if addresses are given back too, and so many granules are worth a hole in the window. */
+bool sj__run_pages_unmaps(size_t granules);
 
 /* Books a payment of what was owed. */
 void sj__run_pages_note_paid(size_t owed_bytes, uint64_t *paid);

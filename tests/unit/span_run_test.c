@@ -505,6 +505,50 @@ static void span_run__scrubs_no_page_that_does_not_owe(void)
     give_all();
 }
 
+static void span_run__gives_addresses_back_where_they_are_charged(void)
+{
+    enum { GRANULES = 32, FEW = 4 };
+    static const enum sj_run_content given[] = { SJ_RUN_DIRTY, SJ_RUN_ZERO, SJ_RUN_EMPTY, SJ_RUN_TRAPPED };
+    unsigned char page;
+    (void)sj__run_purge();
+    sj__run_give_addresses(true);
+    for (unsigned i = 0; i < sizeof given / sizeof given[0]; i++) {
+        size_t first;
+        enum sj_run_content content;
+        REQUIRE(sj__run_take(GRANULES, &first, &content));
+        CHECK_EQ(content, SJ_RUN_EMPTY);
+        char *start = sj_window_address(first);
+        note_taken(first, GRANULES, content);
+        remove_stretch(stretch_count - 1);
+        note_given(first, GRANULES);
+        if (given[i] == SJ_RUN_DIRTY)
+            memset(start, 1, (size_t)GRANULES << SJ_GRANULE_SHIFT);
+        if (given[i] == SJ_RUN_TRAPPED) /* refused: then it is as good as empty, and is unmapped all the same */
+            (void)sj__pages_trap(start, SJ_GRANULE_BYTES, SJ_TRAP_EMPTYING);
+        sj__run_give(first, GRANULES, given[i]);
+        CHECK_EQ(mincore(start, sj__page_bytes(), &page), given[i] <= SJ_RUN_OWING ? 0 : -1);
+        (void)sj__run_purge();
+        CHECK_EQ(mincore(start, sj__page_bytes(), &page), -1); /* not mapped */
+        check_sums();
+    }
+    take(FEW);
+    const struct stretch few = stretches[stretch_count - 1];
+    give_all();
+    (void)sj__run_purge();
+    CHECK_EQ(mincore(sj_window_address(few.first), sj__page_bytes(), &page), 0); /* not worth a hole */
+    sj__run_give_addresses(false);
+    check_sums();
+}
+
+/* Also when calls are refused: then pages go back where addresses can't. */
+static void span_run__agrees_with_the_oracle_where_addresses_are_charged(void)
+{
+    sj__run_give_addresses(true);
+    span_run__agrees_with_the_oracle_over_random_operations();
+    span_run__agrees_with_the_oracle_when_calls_are_refused_now_and_then();
+    sj__run_give_addresses(false);
+}
+
 static void span_run__holds_no_more_pages_than_allowed(void)
 {
     enum { BLOCKS = 64, BLOCK_GRANULES = 32 }; /* 128 MiB */
@@ -627,6 +671,7 @@ int main(int argc, char **argv)
     unit_begin(argc, argv);
     if (!sj__start())
         return 1;
+    sj__run_give_addresses(false); /* whatever this machine charges */
     /* First: later tests leave records in the pool. */
     RUN(span_run__purges_without_new_records);
     RUN(span_run__untouched_granules_are_nobodys_ever);
@@ -639,6 +684,8 @@ int main(int argc, char **argv)
     RUN(span_run__keeps_what_it_cannot_give_back);
     RUN(span_run__scrubs_what_owes_and_cannot_be_given_back);
     RUN(span_run__scrubs_no_page_that_does_not_owe);
+    RUN(span_run__gives_addresses_back_where_they_are_charged);
+    RUN(span_run__agrees_with_the_oracle_where_addresses_are_charged);
     RUN(span_run__holds_no_more_pages_than_allowed);
     RUN(span_run__refuses_what_is_larger_than_the_window_can_be);
     RUN(span_run__holds_nothing_under_pressure);
