@@ -14,24 +14,17 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "bench/fault.h"
+#include "bench/plan.h"
 #include "bench/progress.h"
 #include "bench/rows.h"
 #include "bench/text.h"
 #include "bench/views.h"
-#include "lab/power.h"
-#include "lab/rank.h"
 #include "lab/stats.h"
 
-enum {
-    SESSION_WARM_UPS_MAX = 3,
-    SESSION_FLOOR_RUNS = 21,
-    SESSION_BLOCKS_LEAST = 6,
-    SESSION_HEAPS_ALONE = 2,
-    SESSION_TIMED_RUNS = 4
-};
+enum { SESSION_WARM_UPS_MAX = 3, SESSION_FLOOR_RUNS = 21, SESSION_HEAPS_ALONE = 2, SESSION_TIMED_RUNS = 4 };
 
 static const double SESSION_SETTLED = 0.05; /* the later half of a warm-up block may differ by this */
-static const double SESSION_EVALUE_ENOUGH = 20;
 
 static volatile sig_atomic_t session_interrupted;
 
@@ -71,84 +64,6 @@ struct bench_row *bench_add_row(struct bench_result *result)
     struct bench_row *row = &result->rows[result->row_count++];
     memset(row, 0, sizeof *row);
     return row;
-}
-
-/* The reference of the check is the first run of the first baseline. */
-static const struct bench_run *session_reference(const struct bench_session *session, const struct bench_result *result)
-{
-    for (size_t i = 0; i < result->row_count; i++)
-        if (result->rows[i].arm == session->options->bases[0])
-            return &result->rows[i].run;
-    return NULL;
-}
-
-static char *session_save_output(const struct bench_session *session, const struct bench_result *result,
-                                 const struct bench_row *row, const char *stream, const struct bench_output *output)
-{
-    if (session->options->out == NULL)
-        return bench_format("%s", stream);
-    char *path = bench_format("%s/%s.%s.%s", session->options->out, result->workload->name,
-                              session->options->arms.items[row->arm].name, stream);
-    char *source = bench_format("/proc/self/fd/%d", output->fd);
-    if (!bench_copy_file(source, path))
-        bench_say("cannot write %s", path);
-    free(source);
-    return path;
-}
-
-/* May the first run of all end so? A status of its own may mean something; those of a shell, or a signal, mean trouble. */
-static bool session_bad_status(const struct bench_session *session, const struct bench_run *run)
-{
-    int status = run->wait_status;
-    if (!session->options->any_status)
-        return status != 0;
-    if (session->options->client != NULL && WIFSIGNALED(status))
-        return WTERMSIG(status) != SIGTERM;
-    return !WIFEXITED(status) || WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127;
-}
-
-/* The arm is Scrubjay, and no process of the run was served by it. */
-static char *session_absent(const struct bench_run *run)
-{
-    if (run->proof.started == 0)
-        return bench_format("the library was not loaded: is the program static, set-user-id, or does it clear the "
-                            "environment? `scrubjay verify --run -- COMMAND` tells");
-    return bench_format("the library was loaded but is not in force; `scrubjay verify --run -- COMMAND` tells why");
-}
-
-/* Why a run does not count; NULL if it does. The text of its outputs must still be there. */
-static char *session_fault(const struct bench_session *session, const struct bench_result *result,
-                           const struct bench_row *row)
-{
-    const struct bench_run *run = &row->run;
-    if (run->timed_out || run->lost || run->exec_errno != 0 || run->client_status != 0)
-        return bench_run_ending(run);
-    if (session->options->arms.items[row->arm].ours && run->proof.started == run->proof.off)
-        return session_absent(run);
-    const struct bench_run *reference = session_reference(session, result);
-    bool is_first = reference == NULL || reference == run;
-    if (is_first ? session_bad_status(session, run) : run->wait_status != reference->wait_status) {
-        char *ending = bench_run_ending(run);
-        char *saved = session_save_output(session, result, row, "stderr", &run->errors);
-        char *fault = bench_format("%s; see %s", ending, saved);
-        free(saved);
-        free(ending);
-        return fault;
-    }
-    if (is_first)
-        return NULL;
-    const struct bench_workload *workload = result->workload;
-    bool same_output = workload->ignore_stdout || session->options->ignore_output ||
-                       (run->output.hash == reference->output.hash && run->output.bytes == reference->output.bytes);
-    bool same_errors = workload->ignore_stderr || session->options->ignore_errors ||
-                       (run->errors.hash == reference->errors.hash && run->errors.bytes == reference->errors.bytes);
-    if (same_output && same_errors)
-        return NULL;
-    char *saved = same_output ? session_save_output(session, result, row, "stderr", &run->errors)
-                              : session_save_output(session, result, row, "stdout", &run->output);
-    char *fault = bench_format("%s differs; see %s", same_output ? "stderr" : "stdout", saved);
-    free(saved);
-    return fault;
 }
 
 struct session_half {
@@ -287,7 +202,7 @@ static bool session_run_block(struct bench_session *session, struct bench_result
             result->row_count--;
             return false;
         }
-        result->faults[arm] = session_fault(session, result, row);
+        result->faults[arm] = bench_fault(session, result, row);
         bench_close_outputs(&row->run);
         bench_write_row(session, result, row);
         if (!warm_up)
@@ -325,84 +240,6 @@ static double session_warm_up(struct bench_session *session, struct bench_result
         if (session_settled(result, block) || block + 1 == SESSION_WARM_UPS_MAX)
             return bench_now_seconds() - began;
     }
-}
-
-/* The spread of one block's log ratio, from how far the two runs of each arm in a block lie apart. */
-static double session_spread(const struct bench_result *result, double *freedom)
-{
-    double squares = 0;
-    size_t found = 0;
-    size_t last_block = result->rows[result->row_count - 1].block;
-    for (size_t i = 0; i < result->row_count; i++) {
-        const struct bench_row *first = &result->rows[i];
-        for (size_t k = i + 1; k < result->row_count; k++) {
-            const struct bench_row *second = &result->rows[k];
-            if (second->arm != first->arm || second->block != first->block || first->block != last_block)
-                continue;
-            double log_ratio = log(fmax(second->run.cpu_seconds, 1e-6) / fmax(first->run.cpu_seconds, 1e-6));
-            squares += log_ratio * log_ratio;
-            found++;
-        }
-    }
-    *freedom = (double)found;
-    return found > 0 ? sqrt(squares / (double)found / 2) : 0.1;
-}
-
-/* The least number of blocks does not fit: as many as do, but not fewer than give an interval. */
-static void session_squeeze(struct bench_result *result, const struct lab_plan_facts *facts)
-{
-    double fit = floor(facts->budget_seconds / facts->block_seconds);
-    result->plan.over_budget = fit < SESSION_BLOCKS_LEAST;
-    result->plan.blocks = fit > SESSION_BLOCKS_LEAST ? (size_t)fit : SESSION_BLOCKS_LEAST;
-    result->plan.visible_effect = lab_visible_from_spread(facts->spread * lab_spread_caution(facts->freedom),
-                                                          result->plan.blocks, facts->confidence);
-}
-
-static void session_plan(struct bench_session *session, struct bench_result *result, double block_seconds,
-                         double budget_seconds)
-{
-    const struct bench_options *options = session->options;
-    struct lab_plan_facts facts = { .wanted_effect = options->delta_time,
-                                    .block_seconds = block_seconds,
-                                    .budget_seconds = budget_seconds,
-                                    .asked_blocks = (options->pairs + 1) / 2,
-                                    .least_blocks = session->least_blocks,
-                                    .confidence = options->confidence };
-    facts.spread = session_spread(result, &facts.freedom);
-    result->plan = lab_plan_session(&facts);
-    if (result->plan.over_budget && options->pairs == 0 && options->which != BENCH_BENCH)
-        session_squeeze(result, &facts);
-    double minutes = block_seconds * (double)result->plan.blocks / 60;
-    char *visible = isfinite(result->plan.visible_effect)
-                        ? bench_format("about %.1f %% of cpu", 100 * lab_effect(result->plan.visible_effect))
-                        : bench_format("none, too few pairs");
-    bench_say("%s: takes about %.1f min: %zu blocks (%zu pairs) of %.1f s; smallest visible effect %s%s",
-              result->workload->name, minutes, result->plan.blocks, 2 * result->plan.blocks, block_seconds, visible,
-              result->plan.over_budget ? "; this is over the budget, fewer pairs would show nothing" : "");
-    free(visible);
-}
-
-/* --sequential: has every arm's sign test said enough? */
-static bool session_decided(const struct bench_session *session, const struct bench_result *result)
-{
-    const struct bench_options *options = session->options;
-    size_t base = options->bases[0];
-    bool any = false;
-    for (size_t arm = 0; arm < options->arms.null; arm++) {
-        if (arm == base || result->faults[arm] != NULL)
-            continue;
-        struct lab_block *blocks = lab_allocate(result->blocks, sizeof *blocks);
-        double *logs = lab_allocate(result->blocks, sizeof *logs);
-        size_t count = bench_view_blocks(result, base, arm, BENCH_CPU, blocks);
-        lab_block_logs(blocks, count, logs);
-        struct lab_sign sign = lab_sign_test(logs, count);
-        free(logs);
-        free(blocks);
-        if (lab_sign_evalue(sign.below, sign.above) < SESSION_EVALUE_ENOUGH)
-            return false;
-        any = true;
-    }
-    return any;
 }
 
 /* Does the command use more than one CPU at a time? Found out by one run, under Scrubjay if it is an arm: that counts
@@ -469,7 +306,7 @@ static bool session_begin(struct bench_session *session, struct bench_result *re
         return false;
     }
     session->block_seconds = block_seconds;
-    session_plan(session, result, block_seconds, ends_seconds - bench_now_seconds());
+    bench_plan(session, result, block_seconds, ends_seconds - bench_now_seconds());
     bench_write_plan(session, result);
     return true;
 }
@@ -491,7 +328,7 @@ static void session_count(struct bench_session *session, struct bench_result *re
 {
     const struct bench_options *options = session->options;
     const struct session_half half = { .seed = options->seed };
-    const struct bench_run *reference = session_reference(session, result);
+    const struct bench_run *reference = bench_reference(session, result);
     for (size_t arm = 0; arm < options->arms.null && !bench_interrupted(); arm++) {
         struct bench_counts counts = { 0 };
         if (result->faults[arm] != NULL)
@@ -518,7 +355,7 @@ static void session_time_run(struct bench_session *session, struct bench_result 
     if (!bench_proof_reset(session->times))
         bench_die("%s: %s", session->times, strerror(errno));
     session_run_one(session, result, arm, &half, &row);
-    char *fault = bench_interrupted() ? bench_format("interrupted") : session_fault(session, result, &row);
+    char *fault = bench_interrupted() ? bench_format("interrupted") : bench_fault(session, result, &row);
     bench_close_outputs(&row.run);
     if (fault == NULL)
         bench_latency_read(session->times, &result->latency[arm]);
@@ -563,7 +400,7 @@ void bench_measure(struct bench_session *session, struct bench_workload *workloa
         }
         result->blocks++;
         if (options->sequential && result->blocks >= session->least_blocks)
-            result->stopped_early = session_decided(session, result);
+            result->stopped_early = bench_decided(session, result);
     }
     bench_progress_clear();
     if (result->refused == NULL && (options->count_calls || options->count_instructions))
