@@ -48,6 +48,11 @@ SJ_ALWAYS_INLINE void sj_word_clear_set(uint64_t *word, uint64_t mask)
     (void)__atomic_fetch_xor(word, mask, __ATOMIC_RELAXED);
 }
 
+SJ_ALWAYS_INLINE void sj_word_add(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, __atomic_load_n(word, __ATOMIC_RELAXED) + value, __ATOMIC_RELAXED);
+}
+
 /* C11's read-modify-writes are no fence for others' words: a load tells nothing, only an exchange does. */
 SJ_ALWAYS_INLINE bool sj_flag_is_set_after_claim(const uint32_t *flag)
 {

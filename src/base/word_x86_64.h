@@ -52,6 +52,11 @@ SJ_ALWAYS_INLINE void sj_word_clear_set(uint64_t *word, uint64_t mask)
     __asm__("xorq %1, %0" : "+m"(*word) : "r"(mask) : "cc");
 }
 
+SJ_ALWAYS_INLINE void sj_word_add(uint64_t *word, uint64_t value)
+{
+    __asm__("addq %1, %0" : "+m"(*word) : "r"(value) : "cc");
+}
+
 /* A locked instruction is a full fence, so whoever clears the flag after this load has seen what came before it. */
 SJ_ALWAYS_INLINE bool sj_flag_is_set_after_claim(const uint32_t *flag)
 {

@@ -17,6 +17,15 @@
 
 #include <signal.h>
 
+/* glibc's: not 0 while the process has no other thread. Weak: elsewhere it is not known. */
+extern char __libc_single_threaded __attribute__((weak));
+
+/* True if there surely is no other thread, nor will be before the caller makes one. */
+SJ_ALWAYS_INLINE bool sj_thread_is_alone(void)
+{
+    return &__libc_single_threaded != NULL && __libc_single_threaded != 0;
+}
+
 /* Registers the hook; once a process. False if the system has no key left: then no hook ever runs. */
 bool sj__thread_on_exit(void (*hook)(void *));
 
