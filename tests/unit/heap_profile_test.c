@@ -107,8 +107,10 @@ static void blocks_are_followed(void)
     CHECK_EQ(sj__profile.live.bytes, before.bytes + 100);
     const struct sj_profile_site *site = sj__profile_site_of(block);
     REQUIRE(site != NULL && site->frames_count > 2);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* without tail calls the library has frames too */
     CHECK(site->frames[0] - (uintptr_t)allocate < 200);
     CHECK(site->frames[1] - (uintptr_t)blocks_are_followed < 4000);
+#endif
     CHECK_EQ(site->live.bytes, 100);
     CHECK(sj__profile_site_of((char *)block + 16) == NULL);
     block = sj_realloc(block, 5000);

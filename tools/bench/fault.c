@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What, why: see fault.h.
+ * What: see fault.h.
+ *
+ * Why this way: see fault.h.
  */
 #include "bench/fault.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What, why: see plan.h.
+ * What: see plan.h.
+ *
+ * Why this way: see plan.h.
  */
 #include "bench/plan.h"
 
