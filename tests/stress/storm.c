@@ -25,7 +25,8 @@ extern int sj_check(size_t) __attribute__((weak));
 enum { FORKS = 1, DESTRUCTOR_ROUNDS = 4 };
 #else
 #include "base/compiler.h"
-enum { FORKS = !SJ_UNDER_TSAN, DESTRUCTOR_ROUNDS = SJ_UNDER_TSAN ? 2 : 4 };
+/* A sanitizer may hold locks of its own when another thread forks, and the child never gets them. */
+enum { FORKS = !SJ_UNDER_TSAN && !SJ_UNDER_ASAN, DESTRUCTOR_ROUNDS = SJ_UNDER_TSAN ? 2 : 4 };
 #endif
 
 #include <dlfcn.h>
