@@ -14,8 +14,8 @@
 #include "front/bill.h"
 #include "front/counted.h"
 #include "front/entry.h"
+#include "heap/deep.h"
 #include "heap/profile.h"
-#include "platform/thread.h"
 #include "policy/options.h"
 #include "report/report.h"
 #include "scrubjay.h"
@@ -41,29 +41,16 @@ static bool is_served(void)
     return false;
 }
 
-/* Bracket what is done deep inside the allocator: a signal handler that allocates would wait for locks held here. */
-static void go_inside(sigset_t *signals)
-{
-    sj__thread_block_signals(signals);
-    sj__heap_inside = SJ_INSIDE_SPANS;
-}
-
-static void come_out(const sigset_t *signals)
-{
-    sj__heap_inside = SJ_OUTSIDE;
-    sj__thread_let_signals_in(signals);
-}
-
 /* Only the first call with a label has to open an account. */
 static uint32_t account_of_label(struct sj_book *book, const char *label)
 {
     uint32_t account = sj__account_find(book, label);
     if (sj_likely(account != SJ_NO_ACCOUNT))
         return account;
-    sigset_t signals;
-    go_inside(&signals);
+    struct sj_deep deep;
+    sj_deep_begin(&deep);
     account = sj__account_get(book, label);
-    come_out(&signals);
+    sj_deep_end(&deep);
     return account;
 }
 
@@ -93,10 +80,10 @@ SJ_EXPORT struct sj_arena *sj_arena_create(const char *name, const char *options
         errno = EINVAL;
         return NULL;
     }
-    sigset_t signals;
-    go_inside(&signals);
+    struct sj_deep deep;
+    sj_deep_begin(&deep);
     struct sj_named *named = sj__named_create(name, &settings);
-    come_out(&signals);
+    sj_deep_end(&deep);
     if (named == NULL) {
         errno = ENOMEM;
         return NULL;
@@ -214,14 +201,14 @@ static bool is_in(const void *block, const void *of)
 static void empty(const struct sj_arena *arena, struct sj_asker asker,
                   void (*how)(struct sj_named *, const struct sj_named_checks *))
 {
-    sigset_t signals;
+    struct sj_deep deep;
     int saved_errno = errno;
     struct sj_named *named = arena_of(arena, asker);
     if (named != NULL) {
-        go_inside(&signals);
+        sj_deep_begin(&deep);
         sj__profile_forget_those(is_in, named);
         how(named, &(struct sj_named_checks){ check_slot, check_large, asker.caller });
-        come_out(&signals);
+        sj_deep_end(&deep);
     }
     errno = saved_errno;
 }

@@ -14,7 +14,8 @@ extern void __tsan_init(void) SJ_WEAK;
 extern void __lsan_init(void) SJ_WEAK;
 const char *__asan_default_options(void);
 
-SJ_EXPORT const char *__asan_default_options(void)
+/* Weak: in a static link the program may have its own. */
+SJ_EXPORT SJ_WEAK const char *__asan_default_options(void)
 {
     return "verify_asan_link_order=0";
 }

@@ -6,8 +6,8 @@
 
 #include "front/entry.h"
 #include "front/slow.h"
+#include "heap/deep.h"
 #include "meta/window.h"
-#include "platform/thread.h"
 
 #include <errno.h>
 #include <string.h>
@@ -22,16 +22,14 @@ void sj__bill_fill(struct sj_bill *bill, struct sj_bill_row *rows, unsigned coun
 
 bool sj__bill_ask(struct sj_bill *bill, struct sj_bill_row *row, bool with_resident)
 {
-    sigset_t signals;
+    struct sj_deep deep;
     if (!sj__start() || sj__sealed.settings.disable || sj__slow_is_inside()) {
         errno = sj__slow_is_inside() ? EAGAIN : sj__sealed.settings.disable ? ENOTSUP : ENOMEM;
         return false;
     }
-    sj__thread_block_signals(&signals); /* a handler that allocates or forks would find this thread deep inside */
-    sj__heap_inside = SJ_INSIDE_SPANS;
+    sj_deep_begin(&deep);
     sj__bill_fill(bill, row, row != NULL, with_resident);
-    sj__heap_inside = SJ_OUTSIDE;
-    sj__thread_let_signals_in(&signals);
+    sj_deep_end(&deep);
     return true;
 }
 

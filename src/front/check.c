@@ -7,7 +7,7 @@
 #include "front/entry.h"
 #include "front/slow.h"
 #include "heap/check.h"
-#include "platform/thread.h"
+#include "heap/deep.h"
 #include "scrubjay.h"
 
 #include <errno.h>
@@ -34,12 +34,10 @@ static size_t window_granules(void)
 /* A piece, with what it takes. */
 static void check_piece(struct sj_check *check, size_t first, size_t end)
 {
-    sigset_t signals;
-    sj__thread_block_signals(&signals); /* a handler that allocates or forks would find this thread deep inside */
-    sj__heap_inside = SJ_INSIDE_SPANS;
+    struct sj_deep deep;
+    sj_deep_begin(&deep);
     sj__check_granules(check, first, end);
-    sj__heap_inside = SJ_OUTSIDE;
-    sj__thread_let_signals_in(&signals);
+    sj_deep_end(&deep);
 }
 
 static void check_range(struct sj_check *check, size_t first, size_t end)

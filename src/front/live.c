@@ -14,9 +14,9 @@
 #include "front/stats_out.h"
 #include "front/summary.h"
 #include "heap/adopt.h"
+#include "heap/deep.h"
 #include "meta/window.h"
 #include "platform/pages.h"
-#include "platform/thread.h"
 #include "policy/options.h"
 #include "report/control_block.h"
 #include "report/report.h"
@@ -30,19 +30,6 @@ _Static_assert(sizeof(struct sj_stats) <= SJ_CONTROL_COUNTERS_MAX, "the control 
 _Static_assert(sizeof(struct sj_bill) <= SJ_CONTROL_BILL_MAX, "and for the bill");
 
 static struct sj_lock live_lock = SJ_LOCK_INIT(SJ_RANK_LIVE);
-
-/* Bracket what is done deep inside the allocator: a signal handler that allocates would wait for locks held here. */
-static void go_inside(sigset_t *signals)
-{
-    sj__thread_block_signals(signals);
-    sj__heap_inside = SJ_INSIDE_SPANS;
-}
-
-static void come_out(const sigset_t *signals)
-{
-    sj__heap_inside = SJ_OUTSIDE;
-    sj__thread_let_signals_in(signals);
-}
 
 /* ---- The sealed page --------------------------------------------------------------------------------------------- */
 
@@ -117,16 +104,16 @@ static void finish_if_all_settled(void)
 /* False in a signal handler that has interrupted a slow path of its own thread: its heap can't be touched now. */
 static bool settle(void)
 {
-    sigset_t signals;
+    struct sj_deep deep;
     struct sj_heap *heap = sj_heap_own();
     if (sj_load_relaxed_u32(&heap->level) == sj__adopt_level() || heap == &sj__heap_none || heap == &sj__heap_dead)
         return true;
     if (sj__slow_is_inside())
         return false;
     int saved_errno = errno;
-    go_inside(&signals);
+    sj_deep_begin(&deep);
     sj__heap_settle(heap); /* if it was the last one, the next slow path finishes the raise */
-    come_out(&signals);
+    sj_deep_end(&deep);
     errno = saved_errno;
     return true;
 }
@@ -228,12 +215,12 @@ static int raise_locked(unsigned level)
 
 int sj__live_raise(unsigned level)
 {
-    sigset_t signals;
-    go_inside(&signals);
+    struct sj_deep deep;
+    sj_deep_begin(&deep);
     sj__lock(&live_lock);
     int error = raise_locked(level);
     sj__unlock(&live_lock);
-    come_out(&signals);
+    sj_deep_end(&deep);
     if (error == 0)
         sj__guard_fault_start(); /* what the level has brought may fault */
     return error;
@@ -307,11 +294,11 @@ static void serve_locked(struct sj_control *control)
 
 bool sj__live_serve(void)
 {
-    sigset_t signals;
+    struct sj_deep deep;
     if (sj_likely(!sj_control_block_is_pending() && !sj__adopt_has_news() && !sj_stats_out_is_due()))
         return true;
     int saved_errno = errno;
-    go_inside(&signals);
+    sj_deep_begin(&deep);
     bool is_ours = sj__try_lock(&live_lock);
     if (is_ours) {
         if (sj_control_block_is_pending()) /* nobody else has answered meanwhile */
@@ -321,7 +308,7 @@ bool sj__live_serve(void)
             sj__stats_out_write();
         sj__unlock(&live_lock);
     }
-    come_out(&signals);
+    sj_deep_end(&deep);
     if (is_ours)
         sj__guard_fault_start(); /* what a raise has brought may fault */
     errno = saved_errno;

@@ -5,7 +5,7 @@
 #include "heap/pass.h"
 
 #include "heap/adopt.h"
-#include "platform/thread.h"
+#include "heap/deep.h"
 #include "report/control_block.h"
 #include "span/cache.h"
 #include "span/large.h"
@@ -72,15 +72,13 @@ static void run_locked(void)
 
 void sj__pass_run(void)
 {
-    sigset_t signals;
-    sj__thread_block_signals(&signals); /* a handler that allocates or forks would find this thread deep inside */
+    struct sj_deep deep;
+    sj_deep_begin(&deep);
     if (sj__try_lock(&pass_lock)) {
-        sj__heap_inside = SJ_INSIDE_SPANS;
         run_locked();
-        sj__heap_inside = SJ_OUTSIDE;
         sj__unlock(&pass_lock);
     }
-    sj__thread_let_signals_in(&signals);
+    sj_deep_end(&deep);
 }
 
 size_t sj__pass_purge(enum sj_purge how)
