@@ -76,8 +76,9 @@ static int check_own(const char *path)
     return is_own ? 0 : -EEXIST;
 }
 
-/* Puts another in the place of the file that this process has made. */
-static int replace(const char *path)
+/* Writes a file beside the path, whole, and then gives it the name: who is killed meanwhile leaves no half of one there. A first
+ * one takes no other's place. */
+static int put(const char *path, bool is_first)
 {
     char beside[PATH_BYTES];
     struct sj_text text;
@@ -94,10 +95,10 @@ static int replace(const char *path)
         error = create(beside);
     }
     if (error == 0)
-        error = sj__descriptor_rename(beside, path);
+        error = is_first ? sj__descriptor_rename_new(beside, path) : sj__descriptor_rename(beside, path);
     if (error != 0)
         sj__descriptor_unlink(beside);
-    return error;
+    return error == -EINVAL && is_first ? create(path) : error; /* a file system that can't give a name so */
 }
 
 /* Under the lock. After a failure there is no second. */
@@ -113,9 +114,9 @@ static void write_dump(void)
     if (text.truncated)
         error = -ENAMETOOLONG;
     else if (error == 0)
-        error = replace(path);
+        error = put(path, false);
     else if (error == -ENOENT)
-        error = create(path);
+        error = put(path, true);
     own_process = sj__process_id();
     failed = error != 0;
     if (failed)

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KERNEL_SIGSET_BYTES = 8 };
+enum { KERNEL_SIGSET_BYTES = 8, NO_REPLACE = 1 /* RENAME_NOREPLACE, which musl has no name for */ };
 
 bool sj__descriptor_identify(int fd, struct sj_file_identity *identity)
 {
@@ -101,12 +101,22 @@ int sj__descriptor_create_for_all(const char *path)
     return open_with(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, ALL_READ);
 }
 
-int sj__descriptor_rename(const char *from, const char *to)
+static int rename_with(const char *from, const char *to, unsigned flags)
 {
     const int saved_errno = errno;
-    const int answer = syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0) == 0 ? 0 : -errno;
+    const int answer = syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, flags) == 0 ? 0 : -errno;
     errno = saved_errno;
     return answer;
+}
+
+int sj__descriptor_rename(const char *from, const char *to)
+{
+    return rename_with(from, to, 0);
+}
+
+int sj__descriptor_rename_new(const char *from, const char *to)
+{
+    return rename_with(from, to, NO_REPLACE);
 }
 
 void sj__descriptor_unlink(const char *path)

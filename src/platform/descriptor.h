@@ -39,6 +39,9 @@ int sj__descriptor_create_for_all(const char *path);
 /* Has the file `from` take the place of `to`, of which nothing is followed. 0 or a negative errno. */
 int sj__descriptor_rename(const char *from, const char *to);
 
+/* The same if there is nothing of the name `to`; else -EEXIST. -EINVAL from file systems that can't tell. */
+int sj__descriptor_rename_new(const char *from, const char *to);
+
 /* Takes a name away. */
 void sj__descriptor_unlink(const char *path);
 

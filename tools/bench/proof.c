@@ -7,8 +7,11 @@
 #include "bench/proof.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "bench/text.h"
 
 #define PROOF_COUNTER(member)                      \
     {                                              \
@@ -93,26 +96,62 @@ static void proof_add(struct bench_proof *proof, const struct sj_record *record,
         *proof_counter(&proof->counters, i) += *proof_counter(counters, i);
 }
 
+/* All of a file; NULL, and 0 bytes, if there is none. */
+static char *proof_load(const char *path, size_t *bytes)
+{
+    FILE *file = fopen(path, "re");
+    char *text = NULL;
+    size_t room = 0;
+    *bytes = 0;
+    while (file != NULL && !feof(file) && !ferror(file)) {
+        if (*bytes == room) {
+            room = room > 0 ? 2 * room : 1 << 16;
+            char *grown = realloc(text, room);
+            if (grown == NULL)
+                bench_die("%s: there is no memory for it", path);
+            text = grown;
+        }
+        *bytes += fread(text + *bytes, 1, room - *bytes, file);
+    }
+    if (file != NULL)
+        fclose(file);
+    return text;
+}
+
+/* Adds the record at `at`, if it is whole: a process that was killed while it wrote has left the first part of one, and others
+ * go on behind that. Returns where to look for the next. */
+static const char *proof_take(struct bench_proof *proof, const char *at, const char *end)
+{
+    struct sj_record record;
+    struct sj_stats counters = { 0 };
+    if ((size_t)(end - at) < sizeof record)
+        return end;
+    memcpy(&record, at, sizeof record);
+    const char *behind = at + sizeof record;
+    if (record.version != SJ_RECORD_VERSION || record.bytes != sizeof record ||
+        record.counters_bytes > (size_t)(end - behind))
+        return at + SJ_RECORD_MAGIC_BYTES;
+    const size_t rest = (size_t)(behind - at) + record.counters_bytes - SJ_RECORD_MAGIC_BYTES;
+    if (memmem(at + SJ_RECORD_MAGIC_BYTES, rest, SJ_RECORD_MAGIC, SJ_RECORD_MAGIC_BYTES) != NULL)
+        return at + SJ_RECORD_MAGIC_BYTES;
+    memcpy(&counters, behind, record.counters_bytes < sizeof counters ? record.counters_bytes : sizeof counters);
+    if (counters.version != SJ_STATS_VERSION)
+        memset(&counters, 0, sizeof counters);
+    proof_add(proof, &record, &counters);
+    return behind + record.counters_bytes;
+}
+
 void bench_proof_read(const char *path, struct bench_proof *proof)
 {
+    size_t bytes;
     memset(proof, 0, sizeof *proof);
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
+    char *text = proof_load(path, &bytes);
+    if (bytes == 0) {
+        free(text);
         return;
-    struct sj_record record;
-    struct sj_stats counters;
-    while (fread(&record, sizeof record, 1, file) == 1) {
-        if (memcmp(record.magic, SJ_RECORD_MAGIC, sizeof record.magic) != 0 || record.version != SJ_RECORD_VERSION ||
-            record.bytes != sizeof record)
-            break;
-        memset(&counters, 0, sizeof counters);
-        size_t known = record.counters_bytes < sizeof counters ? record.counters_bytes : sizeof counters;
-        if (fread(&counters, 1, known, file) != known ||
-            fseek(file, (long)(record.counters_bytes - known), SEEK_CUR) != 0)
-            break;
-        if (counters.version != SJ_STATS_VERSION)
-            memset(&counters, 0, sizeof counters);
-        proof_add(proof, &record, &counters);
     }
-    fclose(file);
+    const char *at = text, *end = text + bytes;
+    while ((at = memmem(at, (size_t)(end - at), SJ_RECORD_MAGIC, SJ_RECORD_MAGIC_BYTES)) != NULL)
+        at = proof_take(proof, at, end);
+    free(text);
 }

@@ -4,7 +4,7 @@
  *
  * Why this way: that an arm really ran is not concluded from the environment it was given but told by the library.
  *
- * Invariants: counters are sums over the processes that reached their exit; of build and options the first process's.
+ * Invariants: a record that a kill has cut short is left out, and no other with it; counters are sums over the processes that reached their exit; of build and options the first process's.
  *
  * Concurrency: one run at a time.
  */
