@@ -9,6 +9,7 @@
  */
 #include "control.h"
 
+#include "bench/text.h"
 #include "command.h"
 
 #include <errno.h>
@@ -167,6 +168,8 @@ int sj__control_ask(struct sj_remote *remote, enum sj_command command, uint64_t 
             error = confirm_answer(remote, sequence);
             if (error != EAGAIN)
                 return error;
+            if (is_late) /* a process that changes the block all the time would be asked for ever */
+                return EBUSY;
             sequence = 0;
             continue;
         }
@@ -200,6 +203,18 @@ static bool read_accounts(const struct sj_remote *remote, struct sj_seen *seen)
                                              seen->accounts_count * sizeof seen->accounts[0]) == 0;
 }
 
+/* What another process calls its arenas may have no end, and be meant for a terminal. */
+static void tame_names(struct sj_seen *seen)
+{
+    for (size_t i = 0; i < seen->accounts_count; i++) {
+        struct sj_account_stats *account = &seen->accounts[i];
+        account->arena[sizeof account->arena - 1] = '\0';
+        account->label[sizeof account->label - 1] = '\0';
+        (void)bench_tame(account->arena);
+        (void)bench_tame(account->label);
+    }
+}
+
 static bool is_of_our_version(const struct sj_seen *seen)
 {
     return seen->stats.version == SJ_STATS_VERSION && seen->bill.version == SJ_BILL_VERSION;
@@ -220,8 +235,10 @@ bool sj__control_counters(struct sj_remote *remote, struct sj_seen *seen)
             return false;
         if (before % 2 != 0 || remote->control.filling.value != before)
             continue;
-        if (has_accounts)
+        if (has_accounts) {
+            tame_names(seen);
             qsort(seen->accounts, seen->accounts_count, sizeof seen->accounts[0], compare_live);
+        }
         return has_accounts && is_of_our_version(seen);
     }
     return false;

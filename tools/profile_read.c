@@ -9,6 +9,8 @@
  */
 #include "profile.h"
 
+#include "bench/text.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -78,8 +80,12 @@ static const char *finish(struct sj_profile_data *data)
     data->mappings = calloc(lines, sizeof data->mappings[0]);
     if (data->maps == NULL || data->mappings == NULL)
         return no_memory;
-    for (const char *line = data->maps; *line != '\0';) {
+    for (char *line = data->maps; *line != '\0';) {
         const size_t length = strcspn(line, "\n");
+        const char end = line[length];
+        line[length] = '\0';
+        (void)bench_tame(line); /* names of files are anybody's, and `--output -` is a terminal */
+        line[length] = end;
         if (!add_mapping(data, line, length))
             return no_memory;
         line += length + (line[length] == '\n');

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 enum { TEXT_BYTES = 1024, NO_REPORT = 1 };
+#define YEAR_10000 253402300800.0 /* in seconds since 1970 */
 
 /* The bytes of a string as they were: \u00XX is one byte, which JSON's reader has made two of. */
 static void plain(const char *text, char *buffer, size_t bytes)
@@ -42,26 +43,11 @@ static void plain(const char *text, char *buffer, size_t bytes)
     buffer[used] = '\0';
 }
 
-/* Puts a ? in the place of what a terminal may act on: control characters, those of 0x80 to 0x9f too, and what is not UTF-8. */
-static char *tame(char *text)
-{
-    for (unsigned char *at = (unsigned char *)text; *at != '\0';) {
-        const size_t length = bench_utf8_length(at);
-        if (length > 1 && !(at[0] == 0xc2 && at[1] < 0xa0)) {
-            at += length;
-            continue;
-        }
-        *at = *at < ' ' || *at > '~' ? '?' : *at;
-        at++;
-    }
-    return text;
-}
-
 /* A text for the terminal: of a member, or what is given if there is none. Returns the buffer. */
 static char *shown(const struct json_t *object, const char *name, const char *missing, char *buffer, size_t bytes)
 {
     plain(bench_json_text(object, name, missing), buffer, bytes);
-    return tame(buffer);
+    return bench_tame(buffer);
 }
 
 static void print_member(const struct json_t *report, const char *name, const char *label)
@@ -74,7 +60,8 @@ static void print_member(const struct json_t *report, const char *name, const ch
 static void print_process(const struct json_t *report)
 {
     char name[128], when[64] = "", text[256];
-    const time_t time = (time_t)bench_json_number(report, "time", 0);
+    const double seconds = bench_json_number(report, "time", 0);
+    const time_t time = seconds > 0 && seconds < YEAR_10000 ? (time_t)seconds : 0;
     struct tm calendar;
     if (time != 0 && gmtime_r(&time, &calendar) != NULL)
         (void)strftime(when, sizeof when, ", %Y-%m-%d %H:%M:%S UTC", &calendar);
@@ -88,11 +75,11 @@ static void print_names(const struct sj_symbol *symbol)
     char text[TEXT_BYTES];
     if (symbol->function != NULL) {
         snprintf(text, sizeof text, "%s", symbol->function);
-        printf(" %s", tame(text));
+        printf(" %s", bench_tame(text));
     }
     if (symbol->file != NULL) {
         snprintf(text, sizeof text, "%s", symbol->file);
-        printf(" at %s:%d", tame(text), symbol->line);
+        printf(" at %s:%d", bench_tame(text), symbol->line);
     }
 }
 
@@ -111,7 +98,7 @@ static void print_frame(const struct json_t *frame, size_t number)
     const enum sj_symbols_answer answer =
         sj__symbols_find(module, bench_json_text(frame, "build_id", ""), offset - (offset > 0), &symbol);
     print_names(&symbol);
-    printf(" (%s+%s)%s\n", tame(module), offset_text,
+    printf(" (%s+%s)%s\n", bench_tame(module), offset_text,
            answer == SJ_SYMBOLS_OTHER_BUILD ? ": the file is another build now"
            : answer == SJ_SYMBOLS_NO_FILE   ? ": there is no such file here"
                                             : "");
@@ -162,11 +149,11 @@ static size_t print_reports(FILE *in, const char *path)
     size_t count = 0;
     bench_json_take(&file, path, in);
     while ((report = bench_json_next(&file)) != NULL) {
-        if (bench_json_number(report, "scrubjay_report", 0) != SJ_DOCUMENT_VERSION)
-            continue;
-        if (count++ > 0)
-            putchar('\n');
-        print_report(report);
+        if (bench_json_number(report, "scrubjay_report", 0) == SJ_DOCUMENT_VERSION) {
+            if (count++ > 0)
+                putchar('\n');
+            print_report(report);
+        }
         bench_json_free(report);
     }
     bench_json_close(&file);

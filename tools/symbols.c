@@ -9,6 +9,7 @@
 #include <elfutils/libdwfl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BUILD_ID_BYTES = 64 };
@@ -90,11 +91,18 @@ static void find_line(Dwfl_Module *module, Dwarf_Addr address, struct sj_symbol 
         symbol->file = dwarf_linesrc(of_unit, NULL, NULL);
 }
 
+/* A report or profile names any path it likes: opening a pipe would wait, opening a device may do anything. */
+static bool is_plain_file(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, R_OK) == 0;
+}
+
 enum sj_symbols_answer sj__symbols_find(const char *module_path, const char *build_id, uint64_t offset,
                                         struct sj_symbol *symbol)
 {
     *symbol = (struct sj_symbol){ 0 };
-    if (!start() || access(module_path, R_OK) != 0)
+    if (!start() || !is_plain_file(module_path))
         return SJ_SYMBOLS_NO_FILE;
     Dwfl_Module *module = find_module(module_path);
     Dwarf_Addr base;

@@ -94,7 +94,9 @@ static void write_table(const struct sj_dispatch *table)
 static void finish_if_all_settled(void)
 {
     struct sj_atomic_u32 *waiting = &sj__control_page.control.waiting;
-    if (sj_load_relaxed_u32(waiting) == 0 || !sj__adopt_all_are_settled() || !open_page())
+    /* There may never have been a raise: other processes can write there. */
+    if (sj_load_relaxed_u32(waiting) == 0 || sj__sealed.raised_to == NULL || !sj__adopt_all_are_settled() ||
+        !open_page())
         return;
     write_table(sj__sealed.raised_to);
     close_page();

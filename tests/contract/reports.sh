@@ -52,6 +52,17 @@ names_frames()
 }
 check command_names_functions_and_lines names_frames
 
+# A report may name any path; one that is no plain file is not opened.
+opens_no_pipe()
+{
+    knows_names
+    mkfifo pipe
+    printf '{"scrubjay_report":1,"line":"x","frames":[{"address":"0x1","module":"%s","offset":"0x1"}]}\n' "$work/pipe" >piped
+    timeout 60 "$command" report piped >printed || echo "status $?"
+    says "$(cat printed)" 'pipe+0x1): there is no such file here'
+}
+check command_opens_no_pipe opens_no_pipe
+
 # Of a sampled block both ends of its life: here it was allocated in main's case, and freed there.
 of_a_sample()
 {

@@ -222,6 +222,20 @@ size_t bench_utf8_length(const unsigned char *at)
     return code < least[length] || code > 0x10ffff || surrogate ? 0 : length;
 }
 
+char *bench_tame(char *text)
+{
+    for (unsigned char *at = (unsigned char *)text; *at != '\0';) {
+        const size_t length = bench_utf8_length(at);
+        if (length > 1 && !(at[0] == 0xc2 && at[1] < 0xa0)) {
+            at += length;
+            continue;
+        }
+        *at = *at < ' ' || *at > '~' ? '?' : *at;
+        at++;
+    }
+    return text;
+}
+
 void bench_json_string(FILE *out, const char *text)
 {
     fputc('"', out);

@@ -58,6 +58,10 @@ char *bench_make_scratch(void);
 /* Bytes of the UTF-8 character that begins here, 0 if none does. */
 size_t bench_utf8_length(const unsigned char *at);
 
+/* Puts a ? in the place of what a terminal may act on: control characters, those of 0x80 to 0x9f too, and what is not UTF-8.
+ * Returns the text. */
+char *bench_tame(char *text);
+
 /* Writes text as a JSON string, quotes included; a byte that is not UTF-8 becomes U+FFFD. */
 void bench_json_string(FILE *out, const char *text);
 
