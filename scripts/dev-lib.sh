@@ -92,6 +92,7 @@ sj_need_preset()
     sj_need_build
     case $1 in
     clang | fuzz) sj_need clang:clang '/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer*.a:libclang-rt-dev' ;;
+    afl) sj_need afl-clang-fast:afl++ clang:clang ;;
     tsan) sj_need setarch:util-linux ;;
     musl) sj_need musl-gcc:musl-tools ;;
     aarch64)
@@ -107,7 +108,7 @@ sj_build()
     local preset=$1 dir=$sj_top/build/$1 log
     shift
     case $preset in
-    release | debug | clang | asan-ubsan | tsan | coverage | fuzz | musl | aarch64) ;;
+    release | debug | clang | asan-ubsan | tsan | coverage | fuzz | afl | musl | aarch64) ;;
     *) sj_die "no such preset: $preset; ./dev help lists them" ;;
     esac
     sj_need_preset "$preset"
