@@ -29,7 +29,7 @@ enum {
     REQUEST_FROM = 232,
     SCRIBBLE = 248,
     REQUESTS_MAX = 16,
-    RAISES_MAX = 2,
+    RAISES_MAX = 1,
     CALLS_MOST = 1000,
     STREAM_MAX = 1 << 13,
     CHILD_SECONDS = 60
