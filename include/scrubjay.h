@@ -245,8 +245,9 @@ struct sj_stats {
     uint64_t places_not_isolated; /* isolate=on: slabs that got common memory, and places that classes had to give up */
     uint64_t sampled;             /* allocations that were sampled; see the option sample */
     uint64_t samples_skipped;     /* samples not taken: sample_rate, all pages taken, larger than a page, no memory */
+    uint64_t traps_skipped;       /* trap=auto: kept large blocks that stayed accessible, to save time */
 };
-#define SJ_STATS_VERSION 4
+#define SJ_STATS_VERSION 5
 
 /* Fills *stats. Returns 0; or -1, with errno ENOTSUP where SCRUBJAY_DISABLE passes all calls on to another allocator,
  * ENOMEM if the library could not start. Takes locks: not for signal handlers. */

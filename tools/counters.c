@@ -60,6 +60,7 @@ const struct sj_counter sj__counters[] = {
     COUNTER(samples_skipped, COUNT, "samples", "skipped"),
     COUNTER(guards_refused, COUNT, "dropped", "guards refused"),
     COUNTER(traps_refused, COUNT, "dropped", "traps refused"),
+    COUNTER(traps_skipped, COUNT, "dropped", "traps skipped"),
     COUNTER(places_not_isolated, COUNT, "dropped", "places not isolated"),
     COUNTER(system_calls_refused, COUNT, "dropped", "calls refused"),
     COUNTER(weak_seeds, COUNT, "dropped", "weak seeds"),

@@ -60,6 +60,7 @@ static void add_large(struct sj_stats *stats)
     stats->scrubbed_by_kernel += counts.released_bytes;
     stats->guards_refused += counts.guards_refused;
     stats->traps_refused = counts.traps_refused;
+    stats->traps_skipped = counts.traps_skipped;
     stats->realloc_moved_bytes = counts.moved_bytes;
     stats->realloc_copied_bytes = counts.copied_bytes;
 }

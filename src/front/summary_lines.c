@@ -199,6 +199,7 @@ void sj__summary_write(struct sj_writer *writer, bool with_resident)
     sj__writer_topic(writer, "dropped");
     sj__writer_counter(writer, "guards_refused", stats.guards_refused);
     sj__writer_counter(writer, "traps_refused", stats.traps_refused);
+    sj__writer_counter(writer, "traps_skipped", stats.traps_skipped);
     sj__writer_counter(writer, "places_not_isolated", stats.places_not_isolated);
     sj__writer_counter(writer, "system_calls_refused", stats.system_calls_refused);
     sj__writer_counter(writer, "weak_seeds", stats.weak_seeds);

@@ -22,33 +22,37 @@
 
 static uint64_t (*_Atomic clock_source)(void);
 
-static uint64_t clock_read_system(void)
+/* All zero where the system refuses it. */
+static struct timespec clock_read_system(clockid_t which)
 {
     struct timespec now;
     int saved_errno = errno;
+    bool known = clock_gettime(which, &now) == 0;
 
-    if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now) != 0) {
-        errno = saved_errno;
-        return 0;
-    }
-    return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
+    errno = saved_errno;
+    return known ? now : (struct timespec){ 0 };
 }
 
 uint64_t sj__clock_ms(void)
 {
     uint64_t (*source)(void) = atomic_load_explicit(&clock_source, memory_order_relaxed);
 
-    return sj_unlikely(source != NULL) ? source() : clock_read_system();
+    if (sj_unlikely(source != NULL))
+        return source();
+    struct timespec now = clock_read_system(CLOCK_MONOTONIC_COARSE);
+    return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
+}
+
+uint64_t sj__clock_ns(void)
+{
+    struct timespec now = clock_read_system(CLOCK_MONOTONIC);
+
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 uint64_t sj__clock_unix_seconds(void)
 {
-    struct timespec now;
-    int saved_errno = errno;
-    bool known = clock_gettime(CLOCK_REALTIME, &now) == 0;
-
-    errno = saved_errno;
-    return known ? (uint64_t)now.tv_sec : 0;
+    return (uint64_t)clock_read_system(CLOCK_REALTIME).tv_sec;
 }
 
 void sj__clock_set_source(uint64_t (*source)(void))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What: a coarse monotonic clock in milliseconds.
+ * What: a coarse monotonic clock in milliseconds, and one to time a call with.
  *
  * Why this way: ages of free memory need no better; the coarse clock is read from the vDSO in a few ns.
  *
@@ -15,6 +15,9 @@
 
 /* Milliseconds since some fixed moment before start. */
 uint64_t sj__clock_ms(void);
+
+/* Nanoseconds since some fixed moment before start, to time a system call with; 0 where the system refuses it. */
+uint64_t sj__clock_ns(void);
 
 /* Seconds since 1970. Async-signal-safe. */
 uint64_t sj__clock_unix_seconds(void);

@@ -28,6 +28,9 @@ enum sj_canary { SJ_CANARY_OFF, SJ_CANARY_SLOT, SJ_CANARY_EXACT };
 /* In this order: each has the guards of the one before. */
 enum sj_guard { SJ_GUARD_OFF, SJ_GUARD_LARGE, SJ_GUARD_EIGHTH, SJ_GUARD_EVERY };
 
+/* When freed large blocks are made inaccessible; in this order: AUTO as long as that takes little of the process's time. */
+enum sj_trap_when { SJ_TRAP_OFF, SJ_TRAP_AUTO, SJ_TRAP_ON };
+
 /* In this order: from WRITE on, writes are checked. */
 enum sj_copy { SJ_COPY_OFF, SJ_COPY_WRITE, SJ_COPY_BOTH };
 
@@ -52,7 +55,7 @@ struct sj_policy {
     uint8_t fixed_seed;        /* bool: `seed` is the source of all randomness; for tests and measurements only */
     uint16_t scrub_free_bytes; /* scrub=auto: slots up to this size are scrubbed at free, larger ones at reuse */
     uint8_t copy;              /* enum sj_copy: bounds in the copy functions */
-    uint8_t trap;              /* bool: freed large blocks are inaccessible until they are reused */
+    uint8_t trap;              /* enum sj_trap_when: freed large blocks are inaccessible until they are reused */
     uint8_t align_end;         /* bool: large blocks end at their guard */
     uint8_t isolate;           /* bool: addresses of small objects stay their size class's */
     uint8_t verify;            /* bool: free slots are looked at when handed out; scrub=free comes with it */
@@ -123,13 +126,14 @@ enum { SJ_LEVEL_MAX = 4, SJ_LEVEL_DEFAULT = 2 };
     {                                                                                                                 \
         .random = 1, .delay = SJ_DELAY_QUARANTINE, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_EIGHTH, .sized = 1,      \
         .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .isolate = 1,         \
-        .trap = 1, .align_end = 1, .verify = 1, .quarantine = 0, .sample = 5000, .canary = SJ_CANARY_SLOT, .types = 1 \
+        .trap = SJ_TRAP_AUTO, .align_end = 1, .verify = 1, .quarantine = 0, .sample = 5000, .canary = SJ_CANARY_SLOT, \
+        .types = 1                                                                                                    \
     }
 #define SJ_POLICY_LEVEL_4                                                                                       \
     {                                                                                                           \
         .random = 1, .delay = SJ_DELAY_QUARANTINE, .scrub = SJ_SCRUB_FREE, .guard = SJ_GUARD_EVERY, .sized = 1, \
         .fixed_seed = 0, .scrub_free_bytes = SJ_SCRUB_FREE_BYTES_DEFAULT, .copy = SJ_COPY_BOTH, .isolate = 1,   \
-        .trap = 1, .align_end = 1, .verify = 1, .quarantine = 2, .sample = 500, .walk = 10000,                  \
+        .trap = SJ_TRAP_ON, .align_end = 1, .verify = 1, .quarantine = 2, .sample = 500, .walk = 10000,         \
         .canary = SJ_CANARY_EXACT, .types = 1                                                                   \
     }
 

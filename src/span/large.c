@@ -197,8 +197,8 @@ static void keep(const struct sj_policy *policy, struct sj_large *large)
     large->owes = large->dirty && policy->scrub != SJ_SCRUB_OFF;
     if (policy->scrub == SJ_SCRUB_FREE)
         large->cold = sj__place_zero_pages(large->start, large->usable_bytes) == SJ_RUN_EMPTY;
-    if (policy->trap)
-        sj__place_trap_kept(large);
+    if (policy->trap != SJ_TRAP_OFF)
+        sj__place_trap_kept(policy, large);
     size_t fraction_bytes = sj_load_relaxed_size(&sj__window_limit_bytes) / KEEP_WINDOW_FRACTION;
     size_t allowed_bytes = fraction_bytes > KEEP_MIN_BYTES ? fraction_bytes : KEEP_MIN_BYTES;
     uint64_t limit_bytes = sj__run_is_pressed() ? 0 : sj_load_relaxed_u64(&sj__release_limits.cache_bytes);
@@ -226,7 +226,7 @@ static void pay_refused(struct sj_large *large)
     (void)sj_fetch_add_relaxed_u64(&sj__place_counts.reused_bytes, large->usable_bytes);
     large->dirty = large->owes = 0;
     if (was_trapped)
-        sj__place_trap_kept(large);
+        sj__place_trap_again(large);
 }
 
 size_t sj__large_drain(void)
@@ -340,6 +340,7 @@ void sj__large_read_counts(struct sj_large_counts *out)
     out->released_bytes = sj_load_relaxed_u64(&sj__place_counts.released_bytes);
     out->guards_refused = sj_load_relaxed_u64(&sj__place_counts.guards_refused);
     out->traps_refused = sj_load_relaxed_u64(&sj__place_counts.traps_refused);
+    out->traps_skipped = sj_load_relaxed_u64(&sj__place_counts.traps_skipped);
     out->moved_bytes = sj_load_relaxed_u64(&sj__place_counts.moved_bytes);
     out->copied_bytes = sj_load_relaxed_u64(&sj__place_counts.copied_bytes);
 }

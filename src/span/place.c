@@ -6,8 +6,10 @@
 
 #include "base/checked.h"
 #include "guard/canary.h"
+#include "platform/clock.h"
 #include "platform/pages.h"
 #include "span/scrub.h"
+#include "span/toll.h"
 
 enum { RELEASE_MIN_BYTES = 1 << 20 /* from here on giving pages back is cheaper than writing zeros */ };
 
@@ -76,9 +78,20 @@ void sj__place_guard_back(const struct sj_policy *policy, struct sj_large *large
     note_guard(large->guarded_back);
 }
 
-void sj__place_trap_kept(struct sj_large *large)
+void sj__place_trap_kept(const struct sj_policy *policy, struct sj_large *large)
 {
-    if (sj__pages_trap(large->start, large->usable_bytes, SJ_TRAP_KEEPING)) {
+    if (policy->trap == SJ_TRAP_ON || sj__toll_admits())
+        sj__place_trap_again(large);
+    else
+        (void)sj_fetch_add_relaxed_u64(&sj__place_counts.traps_skipped, 1);
+}
+
+void sj__place_trap_again(struct sj_large *large)
+{
+    uint64_t start_ns = sj__clock_ns();
+    bool kept = sj__pages_trap(large->start, large->usable_bytes, SJ_TRAP_KEEPING);
+    sj__toll_charge(sj__clock_ns() - start_ns);
+    if (kept) {
         large->trapped = SJ_TRAP_KEEPING;
     } else if (sj__pages_trap(large->start, large->usable_bytes, SJ_TRAP_EMPTYING)) {
         (void)sj_fetch_add_relaxed_u64(&sj__place_counts.released_bytes, large->owes ? large->usable_bytes : 0);
@@ -106,11 +119,13 @@ bool sj__place_trap(struct sj_large *large)
 
 bool sj__place_lift_trap(struct sj_large *large)
 {
-    if (large->trapped != SJ_TRAP_NONE &&
-        !sj__pages_untrap(large->start, large->usable_bytes, (enum sj_trap)large->trapped))
-        return false;
-    large->trapped = SJ_TRAP_NONE;
-    return true;
+    if (large->trapped == SJ_TRAP_NONE)
+        return true;
+    uint64_t start_ns = sj__clock_ns();
+    bool lifted = sj__pages_untrap(large->start, large->usable_bytes, (enum sj_trap)large->trapped);
+    sj__toll_charge(sj__clock_ns() - start_ns);
+    large->trapped = lifted ? SJ_TRAP_NONE : large->trapped;
+    return lifted;
 }
 
 bool sj__place_lift_guard_back(struct sj_large *large)
@@ -217,7 +232,7 @@ static unsigned content_untrapped(const struct sj_policy *policy, struct sj_larg
 
 unsigned sj__place_content_after_free(const struct sj_policy *policy, struct sj_large *large, size_t bytes)
 {
-    if (!policy->trap)
+    if (policy->trap == SJ_TRAP_OFF)
         return content_untrapped(policy, large, bytes);
     if (large->moved) { /* it needs a new mapping, whose pages nobody has touched */
         unsigned content = content_untrapped(policy, large, bytes);

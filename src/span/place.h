@@ -21,7 +21,7 @@ enum { SJ_PLACE_LOST = SJ_RUN_CONTENTS /* content of a place that is not the win
 struct sj_place_counts {
     struct sj_atomic_u64 allocated_blocks, freed_blocks, allocated_bytes, freed_bytes;
     struct sj_atomic_u64 scrubbed_bytes, reused_bytes, released_bytes;
-    struct sj_atomic_u64 guards_refused, traps_refused;
+    struct sj_atomic_u64 guards_refused, traps_refused, traps_skipped;
     struct sj_atomic_u64 moved_bytes, copied_bytes;
 };
 extern struct sj_place_counts sj__place_counts;
@@ -68,8 +68,12 @@ void sj__place_align_to_pages(struct sj_large *large);
 void sj__place_guard_front(const struct sj_policy *policy, struct sj_large *large);
 void sj__place_guard_back(const struct sj_policy *policy, struct sj_large *large);
 
-/* Makes a kept block inaccessible. Its pages stay, which is three times cheaper than to fault them in again; else they go. */
-void sj__place_trap_kept(struct sj_large *large);
+/* Makes a kept block inaccessible, if the policy wants it now. Its pages stay, which is three times cheaper than to fault
+ * them in again; else they go. */
+void sj__place_trap_kept(const struct sj_policy *policy, struct sj_large *large);
+
+/* The same for one that was so before. */
+void sj__place_trap_again(struct sj_large *large);
 
 /* Makes granules that are free inaccessible, guards or not; their pages go. */
 bool sj__place_trap_granules(size_t first, size_t granules);

@@ -47,7 +47,7 @@ static void cut(const struct sj_policy *policy, struct sj_large *large, size_t u
         return;
     }
     enum sj_run_content content = released ? SJ_RUN_EMPTY : large->slack_dirty ? SJ_RUN_DIRTY : SJ_RUN_ZERO;
-    if (policy->trap && sj__place_trap_granules(kept_end, surplus))
+    if (policy->trap != SJ_TRAP_OFF && sj__place_trap_granules(kept_end, surplus))
         content = SJ_RUN_TRAPPED;
     sj__place_trim(large, large->first_granule, kept_end, content);
 }
@@ -108,7 +108,9 @@ static bool carry_pages(const struct sj_policy *policy, struct sj_large *large, 
     /* As in content_after_free; and old bytes round the block would make all of the place dirty. */
     if (kept && (large->moved || large->slack_dirty))
         kept = sj__window_renew(sj_place_granules_start(large), large->granules << SJ_GRANULE_SHIFT);
-    *left = !kept ? SJ_PLACE_LOST : policy->trap && sj__place_trap(large) ? SJ_RUN_TRAPPED : SJ_RUN_EMPTY;
+    *left = !kept                                                  ? SJ_PLACE_LOST
+            : policy->trap != SJ_TRAP_OFF && sj__place_trap(large) ? SJ_RUN_TRAPPED
+                                                                   : SJ_RUN_EMPTY;
     return true;
 }
 

@@ -21,11 +21,12 @@ static void front_start__level_serves_what_its_fast_paths_do_not_read(void)
 {
     struct sj_policy policy = sj__policy_levels[2];
     CHECK(sj__variant_for(&policy) == &sj__variant_level2);
-    policy.trap = policy.align_end = 1;
+    policy.trap = SJ_TRAP_ON;
+    policy.align_end = 1;
     CHECK(sj__variant_for(&policy) == &sj__variant_level2);
     policy = sj__policy_levels[3];
     policy.quarantine = 4;
-    policy.trap = 0;
+    policy.trap = SJ_TRAP_OFF;
     CHECK(sj__variant_for(&policy) == &sj__variant_level3);
 }
 

@@ -1126,7 +1126,7 @@ int main(int argc, char **argv)
 {
     unit_begin(argc, argv);
     trapping = *scrubbing;
-    trapping.trap = 1;
+    trapping.trap = SJ_TRAP_ON;
     ending = *scrubbing;
     ending.align_end = 1;
     if (!sj__start())

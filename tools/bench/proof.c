@@ -42,6 +42,7 @@ static const struct proof_counter {
     PROOF_COUNTER(heaps),
     PROOF_COUNTER(guards_refused),
     PROOF_COUNTER(traps_refused),
+    PROOF_COUNTER(traps_skipped),
     PROOF_COUNTER(system_calls_refused),
     PROOF_COUNTER(weak_seeds),
     PROOF_COUNTER(realloc_moved_bytes),
