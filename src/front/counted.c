@@ -5,17 +5,15 @@
 #include "front/counted.h"
 
 #include "base/checked.h"
-#include "base/format.h"
 #include "front/entry.h"
 #include "front/live.h"
+#include "front/peaks.h"
 #include "front/profile_dump.h"
 #include "heap/adopt.h"
 #include "heap/profile.h"
 #include "report/report.h"
 
 #include <errno.h>
-
-enum { LABELS_SHOWN = 16, LINE_BYTES = 256 };
 
 _Thread_local uint32_t sj__counted_label;
 
@@ -28,57 +26,6 @@ void sj__counted_refuse_inside(struct sj_asker asker)
 
 /* ---- When an arena is exhausted ---------------------------------------------------------------------------------- */
 
-static void write_label(const struct sj_named *named, const struct sj_account *account)
-{
-    char buffer[LINE_BYTES];
-    struct sj_text line;
-    const struct sj_counts *counts = &account->counts;
-    uint64_t blocks = sj_load_relaxed_u64(&counts->allocated_blocks) - sj_load_relaxed_u64(&counts->freed_blocks);
-    sj__format_start(&line, buffer, sizeof buffer - 1);
-    sj__format_string(&line, "scrubjay:   arena ");
-    sj__format_string(&line, named->name);
-    sj__format_string(&line, account->label[0] != '\0' ? ", label " : ", no label");
-    sj__format_string(&line, account->label);
-    sj__format_string(&line, ": ");
-    sj__format_decimal(&line, sj_load_relaxed_u64(&counts->live_bytes));
-    sj__format_string(&line, " bytes in ");
-    sj__format_decimal(&line, blocks);
-    sj__format_string(&line, " blocks");
-    line.start[line.length] = '\n';
-    sj__report_write(line.start, line.length + 1);
-}
-
-/* The account of the arena that has most, of those that have less than `below`, or as much and a greater number than `last`. */
-static uint32_t next_largest(const struct sj_named *named, uint64_t below, uint32_t last)
-{
-    uint32_t best = SJ_NO_ACCOUNT;
-    uint64_t best_bytes = 0;
-    for (uint32_t number = 1, count = sj__account_count(); number <= count; number++) {
-        const struct sj_account *account = sj__account_at(number);
-        uint64_t bytes = sj_load_relaxed_u64(&account->counts.live_bytes);
-        bool is_left = bytes < below || (bytes == below && number > last);
-        if (account->book == &named->book && is_left && bytes > best_bytes) {
-            best = number;
-            best_bytes = bytes;
-        }
-    }
-    return best;
-}
-
-static void write_labels(const void *of)
-{
-    const struct sj_named *named = of;
-    uint64_t below = UINT64_MAX;
-    uint32_t number = SJ_NO_ACCOUNT;
-    for (unsigned shown = 0; shown < LABELS_SHOWN; shown++) {
-        number = next_largest(named, below, number);
-        if (number == SJ_NO_ACCOUNT)
-            return;
-        below = sj_load_relaxed_u64(&sj__account_at(number)->counts.live_bytes);
-        write_label(named, sj__account_at(number));
-    }
-}
-
 _Noreturn static void report_exhausted(const struct sj_named *named, const struct sj_call *request)
 {
     sj__report_misuse(SJ_ARENA_EXHAUSTED, &(struct sj_report_facts){
@@ -90,7 +37,7 @@ _Noreturn static void report_exhausted(const struct sj_named *named, const struc
                                               .arena = named->name,
                                               .note = "size: bytes live in the arena; given: those asked for; "
                                                       "expected: its limit, if it has one",
-                                              .details = write_labels,
+                                              .details = sj__peaks_write_labels,
                                               .of = named,
                                           });
 }
@@ -162,6 +109,8 @@ void *sj__counted_allocate(uint32_t account, const struct sj_call *request)
     void *block = take(named, account, request);
     if (block == NULL && named != NULL && named->exhausted == SJ_EXHAUSTED_REPORT)
         report_exhausted(named, request);
+    if (block != NULL)
+        sj_peaks_note(account);
     errno = block != NULL ? saved_errno : ENOMEM;
     return block;
 }

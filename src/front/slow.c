@@ -8,6 +8,7 @@
 #include "front/check.h"
 #include "front/counted.h"
 #include "front/live.h"
+#include "front/peaks.h"
 #include "front/profile_dump.h"
 #include "heap/adopt.h"
 #include "heap/detain.h"
@@ -572,8 +573,10 @@ static void *resize_large(const struct sj_judgement *judgement, size_t size_byte
     enum sj_inside outer = enter_after_due(asker);
     void *block = sj__large_resize(policy, large, size_bytes);
     sj__heap_inside = outer;
-    if (sj_unlikely(judgement->account != SJ_NO_ACCOUNT))
+    if (sj_unlikely(judgement->account != SJ_NO_ACCOUNT)) {
         sj__named_resized_large(judgement->account, large, before_bytes, more_bytes);
+        sj_peaks_note(judgement->account);
+    }
     if (block != NULL && sj__profile_is_due(size_bytes))
         sj__profile_sample(block, size_bytes, size_bytes, asker.caller);
     errno = saved_errno;

@@ -31,6 +31,7 @@ struct sj_counts {
     struct sj_atomic_u64 allocated_blocks;
     struct sj_atomic_u64 freed_blocks;
     struct sj_atomic_u64 freed_bytes;
+    struct sj_atomic_u64 told_bytes; /* label_peaks: live at the peak that was told last; 0: none yet */
 };
 
 /* The accounts of one arena, or of none, by label. */

@@ -83,6 +83,7 @@ struct sj_settings {
     struct sj_policy policy;
     uint8_t level;        /* 0..SJ_LEVEL_MAX: the level the policy started from */
     uint8_t verbose;      /* bool: print one banner line at start */
+    uint8_t label_peaks;  /* bool: print the labels of an arena at each new peak */
     uint8_t foreign;      /* enum sj_foreign: what to do with a pointer that is not ours */
     uint8_t onerror;      /* enum sj_onerror: what follows a misuse that can be refused */
     uint8_t thp;          /* enum sj_thp: transparent huge pages for the program's memory */

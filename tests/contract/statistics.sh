@@ -157,4 +157,50 @@ no_folder()
 }
 check program_goes_on_where_there_is_no_folder no_folder
 
+# An arena that grows to 40 blocks of a MB, twice, and a label in no arena that grows to 30.
+cat >growing.c <<'END'
+#include <scrubjay.h>
+#include <stdlib.h>
+enum { MB = 1000000, BLOCKS = 40, OUTSIDE = 30 };
+int main(void)
+{
+    static void *blocks[BLOCKS];
+    struct sj_arena *arena = sj_arena_create("client", NULL);
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 0; i < BLOCKS; i++)
+            if ((blocks[i] = sj_arena_malloc(arena, i % 4 != 0 ? "parse" : "cache", MB)) == NULL)
+                return 1;
+        for (int i = 0; i < BLOCKS; i++)
+            sj_arena_free(arena, blocks[i]);
+    }
+    sj_label_push("loader");
+    for (int i = 0; i < OUTSIDE; i++)
+        blocks[i] = malloc(MB);
+    sj_label_pop();
+    for (int i = 0; i < OUTSIDE; i++)
+        free(blocks[i]);
+    return 0;
+}
+END
+
+peaks()
+{
+    $cc -O1 -fno-builtin -I "$top/include" growing.c "$library" -Wl,-rpath,"$build" -o growing || return
+    SCRUBJAY_OPTIONS=label_peaks=on ./growing 2>told || echo "status $?"
+    # Each peak is a twentieth above the one before, the first at 25 MB, and the second turn reaches no new one.
+    awk -v pages="$(getconf PAGESIZE)" '
+        /^scrubjay: new peak: arena client: / { bytes = $6; peaks++
+            if (bytes < (last ? last * 1.05 : 25000000)) print "told at " bytes " after " last
+            last = bytes; parts = 0; next }
+        /^scrubjay: new peak: no arena, label loader: / { outside++; next }
+        /^scrubjay:   arena client, label (parse|cache): / { parts += $6
+            if ($5 == "cache:" && parts != last) print "labels come to " parts " of " last; next }
+        { print "unexpected: " $0 }
+        END { if (pages == 4096 && (peaks != 8 || outside != 3)) print peaks " and " outside " peaks, not 8 and 3"
+            if (peaks < 5 || outside < 2 || last < 40 * 1000000 / 1.05) print peaks + 0 " peaks up to " last + 0 }' told
+    ./growing 2>untold || echo "status $?"
+    [ ! -s untold ] || echo "told without the option: $(head -n 1 untold)"
+}
+check peaks_of_arenas_and_labels_are_told_once peaks
+
 finish

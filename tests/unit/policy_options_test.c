@@ -68,7 +68,7 @@ static void options_settle__gives_default_level_when_no_texts(void)
                "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,"
                "exhausted=null,live=on,tick=off,"
                "report=text,profile=off,profile_rate=524288,profile_dump=off,"
-               "verbose=off,stats=off,stats_ms=10000") == 0);
+               "verbose=off,stats=off,stats_ms=10000,label_peaks=off") == 0);
 }
 
 static void options_settle__equals_level_when_level_is_set(void)
