@@ -402,4 +402,54 @@ redis()
 }
 check redis_is_raised_under_its_clients redis
 
+# SJ_READS: how many (check-long: 10,000). Each is whole, the clients see no error, and what the server counts only grows.
+read_under_load()
+{
+    command -v redis-server >/dev/null || lacks "no redis-server"
+    command -v redis-benchmark >/dev/null || lacks "no redis-benchmark"
+    local socket=$work/read.sock client count last=0 now done=0
+    start level=2 redis-server --port 0 --unixsocket "$socket" --save '' --appendonly no --daemonize no >/dev/null
+    until redis-cli -s "$socket" ping >/dev/null 2>&1; do kill -0 "$process" || return 1; done
+    redis-benchmark -s "$socket" -c 20 -n 1000 -r 5000 -d 300 -t set,get,lpush,lpop,sadd,hset -q -l >clients 2>&1 &
+    client=$!
+    for ((count = ${SJ_READS:-200}; done < count; done++)); do
+        "$command" stat "$process" --json >said 2>&1 || { echo "read $done: $(tail -n 1 said)"; break; }
+        now=$(sed -n 's/.*"allocations": *\([0-9]*\).*/\1/p' said)
+        [ "${now:-0}" -ge "$last" ] || { echo "read $done: $now allocations after $last"; break; }
+        last=$now
+    done
+    kill -0 "$client" || echo "redis-benchmark ended: $(tail -n 2 clients)"
+    kill "$client" && wait "$client" 2>/dev/null
+    [ "$last" -gt 0 ] || echo "no count of allocations in: $(head -c 300 said)"
+    tr '\r' '\n' <clients | grep -iE 'error|refused|closed' | head -n 1
+    says "$(redis-cli -s "$socket" ping)" PONG
+    end
+}
+check redis_is_read_under_its_clients read_under_load
+
+# Instructions of a pair of calls in a process raised from level 0, and in one that started at the level.
+cost_after_raise()
+{
+    command -v valgrind >/dev/null || lacks "no valgrind"
+    local level raised started
+    "$cc" -O2 -fno-builtin "$top/bench/bars/pair.c" -o pair || return
+    of_a_pair()
+    {
+        local total=0 length
+        for length in -20000 60000; do
+            SCRUBJAY_OPTIONS=$1,sample_rate=1,seed=7 LD_PRELOAD=$library valgrind --tool=callgrind \
+                --callgrind-out-file=/dev/null ./pair "${length#-}" "${@:2}" >counted 2>&1 || tail -n 1 counted >&2
+            total=$((total + ${length%%[0-9]*}1 * $(awk '/Collected/ { print $4 }' counted)))
+        done
+        echo $((total / 400))
+    }
+    for level in 2 3 4; do
+        raised=$(of_a_pair level=0 "$level")
+        started=$(of_a_pair "level=$level")
+        [ $((raised * 20)) -le $((started * 21)) ] && [ "$started" -gt 5000 ] ||
+            echo "level $level: $raised hundredths of an instruction after the raise, $started from the start"
+    done
+}
+check a_raised_process_costs_what_one_started_there_does cost_after_raise
+
 finish
