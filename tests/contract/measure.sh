@@ -452,15 +452,15 @@ PY
 server()
 {
     command -v python3 >/dev/null || lacks "no python3"
-    status '[012]' cost --pairs 12 --out served --arm 'a=' --arm "l=$library;SCRUBJAY_OPTIONS=level=2" \
+    status '[0123]' cost --pairs 4 --out served --arm 'a=' --arm "l=$library;SCRUBJAY_OPTIONS=level=2" \
         --server 'python3 "serve.py"' --client 'python3 ask.py'
     said '^python3  *l  *[0-9]'
     # Through a shell too it is the server that is measured: it ends by itself, not of the signal.
     if grep '"type":"row"' served/rows.jsonl | grep -v '"ending":"exit 0"'; then echo "another process was measured"; fi
-    [ "$(grep -c '"arm":"l".*"processes":[1-9].*"options":"level=2' served/rows.jsonl)" -ge 12 ] || echo "the server was not under it"
-    status 3 cost --pairs 12 --arm 'a=' --server 'python3 "serve.py"' --client 'exit 3'
+    [ "$(grep -c '"arm":"l".*"processes":[1-9].*"options":"level=2' served/rows.jsonl)" -ge 4 ] || echo "the server was not under it"
+    status 3 cost --pairs 4 --arm 'a=' --server 'python3 "serve.py"' --client 'exit 3'
     said 'INVALID: .*client failed with status 3'
-    status 3 cost --pairs 12 --arm 'a=' --server 'sleep 0.1' --client true
+    status 3 cost --pairs 4 --arm 'a=' --server 'sleep 0.1' --client true
     said 'INVALID: .*the server never listened'
 }
 check a_server_is_measured_while_its_client_runs server
