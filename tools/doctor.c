@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -96,6 +97,18 @@ static void tell_key(void)
         (void)syscall(SYS_pkey_free, key);
     tell(true, "protection keys", key >= 0 ? "yes" : "no",
          key >= 0 ? "no level uses them" : "no level uses them: nothing is lost");
+}
+
+/* HWCAP2_MTE, which older headers lack. */
+static void tell_tags(void)
+{
+#if defined(__aarch64__)
+    const bool has = (getauxval(AT_HWCAP2) & 1ul << 18) != 0;
+#else
+    const bool has = false;
+#endif
+    tell(true, "memory tagging", has ? "yes" : "no",
+         has ? "tag=sync or tag=async has the processor check every access" : "the option tag has no effect here");
 }
 
 static void tell_huge(void)
@@ -235,6 +248,7 @@ int sj__command_doctor(int argc, char **argv)
     tell_guards();
     tell_maps();
     tell_key();
+    tell_tags();
     tell_huge();
     tell_overcommit();
     struct rlimit limit;

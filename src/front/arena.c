@@ -14,6 +14,7 @@
 #include "front/bill.h"
 #include "front/counted.h"
 #include "front/entry.h"
+#include "front/tagged.h"
 #include "heap/deep.h"
 #include "heap/profile.h"
 #include "policy/options.h"
@@ -104,7 +105,10 @@ static void *allocate(const struct sj_arena *arena, const char *label, const str
         errno = ENOMEM;
         return NULL;
     }
-    return sj__counted_allocate(account, request);
+    uint64_t tags = sj_tags_ignore();
+    void *block = sj_tagged_hand_out(sj__counted_allocate(account, request));
+    sj_tags_heed(tags);
+    return block;
 }
 
 SJ_EXPORT void *sj_arena_malloc(struct sj_arena *arena, const char *label, size_t size)
@@ -163,10 +167,20 @@ SJ_EXPORT void *sj_arena_realloc(struct sj_arena *arena, const char *label, void
         errno = EINVAL;
         return NULL;
     }
-    if (size != 0)
-        return sj__slow_resize(&judgement, block, size, asker);
-    sj__slow_free_judged(&judgement, block, asker);
-    return NULL;
+    uint64_t tags = sj_tags_ignore();
+    unsigned tag = sj_tags_of(block);
+    void *resized = NULL;
+    block = sj_tagged_admit(block, size == 0, asker);
+    if (block == NULL)
+        errno = EINVAL;
+    else if (size == 0)
+        sj__slow_free_judged(&judgement, block, asker);
+    else
+        resized = sj__slow_resize(&judgement, block, size, asker);
+    if (sj_tags_are_on())
+        resized = sj__tagged_resized(&judgement, tag, resized, false);
+    sj_tags_heed(tags);
+    return resized;
 }
 
 SJ_EXPORT void sj_arena_free(struct sj_arena *arena, void *block)
@@ -177,19 +191,28 @@ SJ_EXPORT void sj_arena_free(struct sj_arena *arena, void *block)
     if (block == NULL)
         return;
     const struct sj_named *named = arena_of(arena, asker);
-    if (named != NULL && is_of(named, block, asker, true, &judgement))
-        sj__slow_free_judged(&judgement, block, asker);
+    uint64_t tags = sj_tags_ignore();
+    if (named != NULL && is_of(named, block, asker, true, &judgement)) {
+        block = sj_tagged_admit(block, true, asker);
+        if (block != NULL)
+            sj__slow_free_judged(&judgement, block, asker);
+    }
+    sj_tags_heed(tags);
     errno = saved_errno;
 }
 
 static void check_slot(const struct sj_slab *slab, unsigned slot_index, const void *caller)
 {
     sj__slow_check_slot(slab, slot_index, (struct sj_asker){ .function = "sj_arena_reset", .caller = caller });
+    if (sj_tags_are_on())
+        sj__tagged_retire(slab->base + (size_t)slot_index * slab->slot_bytes);
 }
 
 static void check_large(const struct sj_large *large, const void *caller)
 {
     sj__slow_check_large(large, (struct sj_asker){ .function = "sj_arena_reset", .caller = caller });
+    if (sj_tags_are_on())
+        sj__tagged_retire(large->start);
 }
 
 static bool is_in(const void *block, const void *of)

@@ -41,6 +41,7 @@ union sj_sealed {
     struct {
         struct sj_dispatch dispatch;
         struct sj_dispatch next; /* SCRUBJAY_DISABLE: the next allocator's, as far as it has them; see front/next.h */
+        struct sj_dispatch behind_tags; /* with tags: the level's, where `dispatch` is sj__tagged_table */
         struct sj_settings settings;
         struct sj_copies copies;
         const struct sj_settings *in_force;      /* those above, or the last raised ones */

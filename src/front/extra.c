@@ -14,6 +14,7 @@
 #include "base/checked.h"
 #include "front/calls.h"
 #include "platform/pages.h"
+#include "platform/tags.h"
 #include "report/report.h"
 #include "scrubjay.h"
 #include "span/large.h"
@@ -208,15 +209,18 @@ SJ_EXPORT int sj_object_bounds(const void *pointer, void **start, size_t *size)
 {
     if (!calls_are_ours())
         return 0;
-    struct sj_judgement judgement = sj__judge(pointer);
+    const char *address = sj_tags_strip(pointer);
+    struct sj_judgement judgement = sj__judge(address);
     if (judgement.verdict == SJ_IS_INTERIOR) /* of a live one, or of one that was freed */
         judgement.verdict = sj__judge(judgement.block).verdict;
     if (judgement.verdict != SJ_IS_LIVE)
         return 0;
-    if ((size_t)((const char *)pointer - judgement.block) >= judgement.usable_bytes)
+    if ((size_t)(address - judgement.block) >= judgement.usable_bytes)
         return 0;
-    if (start != NULL)
-        memcpy(start, &judgement.block, sizeof *start);
+    if (start != NULL) {
+        const void *tagged = sj_tags_put(judgement.block, sj_tags_of(pointer));
+        memcpy(start, &tagged, sizeof *start);
+    }
     if (size != NULL)
         *size = judgement.usable_bytes;
     return 1;
@@ -226,7 +230,7 @@ SJ_EXPORT size_t sj_malloc_object_size(const void *pointer)
 {
     void *start;
     size_t size;
-    if (!calls_are_ours() || !sj_window_contains(pointer))
+    if (!calls_are_ours() || !sj_window_contains(sj_tags_strip(pointer)))
         return SIZE_MAX;
     return sj_object_bounds(pointer, &start, &size) ? size - (size_t)((const char *)pointer - (char *)start) : 0;
 }

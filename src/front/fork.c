@@ -14,6 +14,7 @@
 #include "heap/profile.h"
 #include "meta/arena.h"
 #include "platform/process.h"
+#include "platform/tags.h"
 #include "platform/thread.h"
 #include "report/report.h"
 #include "span/large.h"
@@ -75,9 +76,11 @@ static void in_parent(void)
 
 static void in_child(void)
 {
+    uint64_t tags = sj_tags_ignore();
     sj__process_forked();
     sj__tick_forked();
     release(true);
+    sj_tags_heed(tags);
 }
 
 void sj__fork_start(void)

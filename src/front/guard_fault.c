@@ -8,6 +8,7 @@
 #include "front/judge.h"
 #include "platform/fault.h"
 #include "platform/pages.h"
+#include "platform/tags.h"
 #include "report/report.h"
 
 #include <stddef.h>
@@ -85,8 +86,58 @@ static void look_at_large(struct sj_judgement *judgement, const struct sj_fault 
     report(was_freed ? SJ_USE_AFTER_FREE : SJ_NEVER_ALLOCATED, judgement, fault);
 }
 
-static void look(const struct sj_fault *fault)
+/* ---- Tags -------------------------------------------------------------------------------------------------------- */
+
+/* The live block that the byte lies in or, in a slab, the one whose slot it lies in; NULL if none does. Has its tag. */
+static const char *block_with(const char *address, unsigned tag, struct sj_judgement *judgement)
 {
+    *judgement = sj__judge(address);
+    if (judgement->verdict == SJ_IS_INTERIOR)
+        *judgement = sj__judge(judgement->block);
+    bool is_tagged = judgement->slab != NULL || judgement->large != NULL;
+    bool is_live = judgement->verdict == SJ_IS_LIVE && is_tagged && judgement->usable_bytes != 0;
+    return is_live && sj__tags_get(judgement->block) == tag ? judgement->block : NULL;
+}
+
+/* The pointer's tag tells: it is that of the block at hand, of the slot before or of the one behind; else of none that is left. */
+static void look_at_tags(const struct sj_fault *fault)
+{
+    const char *address = sj_tags_strip(fault->address);
+    struct sj_fault untagged = { .address = address, .code = fault->code, .access = fault->access };
+    unsigned tag = sj_tags_of(fault->address);
+    struct sj_judgement hit = sj__judge(address), near;
+    if (fault->reason == SJ_TAGS_FAULT_ASYNC || hit.verdict == SJ_IS_FOREIGN) {
+        struct sj_report_facts facts = { .function = fault->access, .caller = fault->code };
+        if (fault->reason == SJ_TAGS_FAULT_ASYNC)
+            facts.note = "tag=async: found where the kernel was next entered; tag=sync tells where it was";
+        else
+            facts.pointer = address;
+        sj__report_misuse(SJ_TAG_MISMATCH, &facts);
+    }
+    if (block_with(address, tag, &near) != NULL) /* behind its last byte */
+        report(SJ_BLOCK_OVERFLOW, &near, &untagged);
+    if (hit.slab != NULL) {
+        const char *slot = hit.slab->base + (size_t)hit.slot_index * hit.slab->slot_bytes;
+        if (block_with(slot - hit.slab->slot_bytes, tag, &near) != NULL && near.slab == hit.slab)
+            report(SJ_BLOCK_OVERFLOW, &near, &untagged);
+        if (block_with(slot + hit.slab->slot_bytes, tag, &near) != NULL && near.slab == hit.slab)
+            report(SJ_BLOCK_UNDERFLOW, &near, &untagged);
+    } else {
+        if (block_with(address - sj__page_bytes(), tag, &near) != NULL && near.large != NULL)
+            report(SJ_BLOCK_OVERFLOW, &near, &untagged);
+        if (block_with(address + sj__page_bytes(), tag, &near) != NULL && near.large != NULL)
+            report(SJ_BLOCK_UNDERFLOW, &near, &untagged);
+    }
+    report(SJ_USE_AFTER_FREE, &hit, &untagged);
+}
+
+static void look(const struct sj_fault *tagged)
+{
+    struct sj_fault stripped = *tagged;
+    const struct sj_fault *fault = &stripped;
+    if (sj_tags_are_on() && (tagged->reason == SJ_TAGS_FAULT_SYNC || tagged->reason == SJ_TAGS_FAULT_ASYNC))
+        look_at_tags(tagged);
+    stripped.address = sj_tags_strip(tagged->address);
     struct sj_judgement judgement = sj__judge(fault->address);
     if (judgement.verdict == SJ_IS_FOREIGN)
         return;
@@ -101,6 +152,7 @@ static void look(const struct sj_fault *fault)
 void sj__guard_fault_start(void)
 {
     const struct sj_settings *settings = sj__sealed.in_force;
-    if (!settings->disable && (settings->policy.sample != 0 || settings->policy.guard != SJ_GUARD_OFF))
+    if (!settings->disable &&
+        (sj_tags_are_on() || settings->policy.sample != 0 || settings->policy.guard != SJ_GUARD_OFF))
         (void)sj__fault_watch(look);
 }

@@ -8,6 +8,7 @@
 #include "front/operators.h"
 #include "heap/account.h"
 #include "heap/heap.h"
+#include "platform/tags.h"
 #include "report/report.h"
 #include "span/tail.h"
 
@@ -84,6 +85,7 @@ static void judge_sampled(struct sj_judgement *judgement, const char *pointer)
 struct sj_judgement sj__judge(const void *pointer)
 {
     struct sj_judgement judgement = { .verdict = SJ_IS_FOREIGN };
+    pointer = sj_tags_strip(pointer);
     if (!sj_window_contains(pointer))
         return judgement;
     struct sj_span *span = sj__window_find(pointer);

@@ -13,6 +13,7 @@
 #include "front/slow.h"
 #include "front/stats_out.h"
 #include "front/summary.h"
+#include "front/tagged.h"
 #include "heap/adopt.h"
 #include "heap/deep.h"
 #include "meta/window.h"
@@ -73,7 +74,7 @@ static void close_page(void)
 
 static void write_table(const struct sj_dispatch *table)
 {
-    struct sj_dispatch *to = &sj__sealed.dispatch;
+    struct sj_dispatch *to = sj__tagged_level_table();
     __atomic_store_n(&to->malloc, table->malloc, __ATOMIC_RELEASE);
     __atomic_store_n(&to->free, table->free, __ATOMIC_RELEASE);
     __atomic_store_n(&to->calloc, table->calloc, __ATOMIC_RELEASE);
@@ -158,15 +159,15 @@ static void *raising_aligned(size_t alignment, size_t size_bytes)
 
 static void write_page(const struct sj_settings *settings)
 {
-    struct sj_dispatch raising;
+    struct sj_dispatch raising, *to = sj__tagged_level_table();
     sj__sealed.raised_to = sj__variant_for(&settings->policy);
     /* Before any slab can have canaries or families: these know of them, whatever the policy. */
-    __atomic_store_n(&sj__sealed.dispatch.realloc, sj__slow_realloc, __ATOMIC_RELEASE);
-    __atomic_store_n(&sj__sealed.dispatch.usable_size, sj__slow_usable_size, __ATOMIC_RELEASE);
-    __atomic_store_n(&sj__sealed.dispatch.delete_object, sj__slow_delete, __ATOMIC_RELEASE);
-    __atomic_store_n(&sj__sealed.dispatch.delete_array, sj__slow_delete_array, __ATOMIC_RELEASE);
-    __atomic_store_n(&sj__sealed.dispatch.delete_object_sized, sj__slow_delete_sized, __ATOMIC_RELEASE);
-    __atomic_store_n(&sj__sealed.dispatch.delete_array_sized, sj__slow_delete_array_sized, __ATOMIC_RELEASE);
+    __atomic_store_n(&to->realloc, sj__slow_realloc, __ATOMIC_RELEASE);
+    __atomic_store_n(&to->usable_size, sj__slow_usable_size, __ATOMIC_RELEASE);
+    __atomic_store_n(&to->delete_object, sj__slow_delete, __ATOMIC_RELEASE);
+    __atomic_store_n(&to->delete_array, sj__slow_delete_array, __ATOMIC_RELEASE);
+    __atomic_store_n(&to->delete_object_sized, sj__slow_delete_sized, __ATOMIC_RELEASE);
+    __atomic_store_n(&to->delete_array_sized, sj__slow_delete_array_sized, __ATOMIC_RELEASE);
     /* Release: who sees the pointer sees what it points to. */
     __atomic_store_n(&sj__sealed.in_force, settings, __ATOMIC_RELEASE);
     __atomic_store_n(&sj__sealed.copies.ends_mask, -sj_tail_step(&settings->policy), __ATOMIC_RELAXED);

@@ -6,6 +6,7 @@
 
 #include "front/names.h"
 #include "meta/window.h"
+#include "platform/tags.h"
 
 #include <stdlib.h>
 
@@ -17,7 +18,7 @@ bool sj__shadow_is_over(void)
     if (by_name == own)
         return false;
     void *block = malloc(1);
-    bool over = block != NULL && !sj_window_contains(block);
+    bool over = block != NULL && !sj_window_contains(sj_tags_strip(block));
     free(block);
     return over;
 }

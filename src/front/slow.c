@@ -10,6 +10,7 @@
 #include "front/live.h"
 #include "front/peaks.h"
 #include "front/profile_dump.h"
+#include "front/tagged.h"
 #include "heap/adopt.h"
 #include "heap/detain.h"
 #include "heap/hand_out.h"
@@ -27,7 +28,7 @@
 #include <string.h>
 
 /* The return address in the program: fast paths jump here. */
-#define ASKER(name) ((struct sj_asker){ .function = (name), .caller = __builtin_return_address(0) })
+#define ASKER(name) ((struct sj_asker){ .function = (name), .caller = sj_tagged_caller(__builtin_return_address(0)) })
 
 static const struct sj_policy *policy_in_force(void)
 {
@@ -225,7 +226,8 @@ static char *hand_out(struct sj_heap *heap, struct sj_bin *bin, const struct sj_
 
 void *sj__slow_hand_out(char *start, size_t size_bytes, bool zero)
 {
-    return sj__hand_out(policy_in_force(), sj__heap_current, start, size_bytes, zero, __builtin_return_address(0));
+    return sj__hand_out(policy_in_force(), sj__heap_current, start, size_bytes, zero,
+                        sj_tagged_caller(__builtin_return_address(0)));
 }
 
 static void *serve(struct sj_heap *heap, unsigned class_index, const struct sj_call *request)

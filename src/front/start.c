@@ -24,6 +24,7 @@
 #include "front/record.h"
 #include "front/shadow.h"
 #include "front/stats_out.h"
+#include "front/tagged.h"
 #include "front/tick.h"
 #include "heap/adopt.h"
 #include "heap/profile.h"
@@ -231,6 +232,7 @@ static bool take_place(struct sj_settings *settings)
     uint64_t random[4] = { settings->seed, settings->seed * 3, settings->seed * 5, settings->seed * 7 };
     if (!settings->policy.fixed_seed)
         (void)sj__entropy_fill(random, sizeof random);
+    sj__tagged_start(settings);
     if (!sj__window_start(random[0], random[1], random[2], settings->thp == SJ_THP_SYSTEM))
         return false;
     sj__canary_start(random[3]);
@@ -243,7 +245,9 @@ static bool take_place(struct sj_settings *settings)
     sj__release_set_allowance(allowance == SIZE_MAX ? UINT64_MAX : allowance);
     sj__release_set(&settings->hold);
     sj__run_give_addresses(sj__process_pays_for_addresses());
-    sj__sealed.dispatch = *sj__variant_for(&settings->policy);
+    *sj__tagged_level_table() = *sj__variant_for(&settings->policy);
+    if (sj_tags_are_on())
+        sj__sealed.dispatch = sj__tagged_table;
     sj__sealed.copies.ends_mask = -sj_tail_step(&settings->policy);
     if (settings->policy.copy != SJ_COPY_OFF)
         sj__sealed.copies.write_base = sj__window_base;
@@ -331,9 +335,11 @@ __attribute__((destructor)) static void finish_at_exit(void)
 {
     if (sj_load_acquire_u32(&started) == 0 || sj__sealed.settings.disable)
         return;
+    uint64_t tags = sj_tags_ignore();
     sj__adopt_check_at_exit();
     sj__report_summarize();
     sj__stats_out_at_exit();
     sj__record_at_exit();
     sj__profile_dump_at_exit();
+    sj_tags_heed(tags);
 }

@@ -9,6 +9,7 @@
 #include "heap/remote.h"
 #include "platform/entropy.h"
 #include "platform/process.h"
+#include "platform/tags.h"
 #include "platform/thread.h"
 #include "report/control_block.h"
 #include "span/release.h"
@@ -141,12 +142,14 @@ static void on_thread_exit(void *argument)
     sj__heap_current = &sj__heap_dead;
     (void)sj_fetch_sub_relaxed_u32(&thread_count, 1);
     sj__thread_block_signals(&signals); /* a handler that allocates would wait for locks held here */
+    uint64_t tags = sj_tags_ignore();
     sj__lock(&heap->lock);
     sj__heap_release_idle(&settings_in_force()->policy, heap);
     heap->thread_id = 0;
     sj__unlock(&heap->lock);
     abandoned_push(heap);
     tell_raise();
+    sj_tags_heed(tags);
     sj__thread_let_signals_in(&signals);
 }
 

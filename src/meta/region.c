@@ -78,6 +78,8 @@ bool sj__region_grow(struct sj_region *region, size_t bytes)
     region->mapped_bytes += bytes;
     if (region->no_huge) /* each step anew: it then joins the mapping of those before */
         sj__pages_no_huge(end, bytes);
+    if (region->tagged)
+        (void)sj__pages_tag(end, bytes); /* refused: memory without tags, to which every pointer fits */
     return true;
 }
 

@@ -25,6 +25,7 @@ struct sj_region {
     size_t mapped_bytes; /* how far it is accessible */
     size_t limit_bytes;  /* how far it may ever grow */
     bool reserved;       /* the whole of limit_bytes is mapped, inaccessible past mapped_bytes */
+    bool tagged;         /* its memory has tags, see tags.h; set likewise */
     bool no_huge;        /* its pages shall be small ones; set by the owner before it is opened */
 };
 

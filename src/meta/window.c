@@ -35,6 +35,11 @@ static void fill_map(size_t first_granule, size_t granules)
         sj_window_set(granule, sj__window_unused);
 }
 
+void sj__window_tag(void)
+{
+    window_region.tagged = true;
+}
+
 bool sj__window_start(uint64_t random_window, uint64_t random_map, uint64_t random_arena, bool huge_pages)
 {
     window_region.no_huge = !huge_pages;
@@ -132,6 +137,8 @@ static void mark_new(void *address, size_t bytes)
 {
     if (window_region.no_huge)
         sj__pages_no_huge(address, bytes);
+    if (window_region.tagged)
+        (void)sj__pages_tag(address, bytes);
 }
 
 bool sj__window_renew(void *address, size_t bytes)

@@ -58,6 +58,9 @@ extern struct sj_span *sj__window_freed;
  * the window gets some; without, it gets none. */
 bool sj__window_start(uint64_t random_window, uint64_t random_map, uint64_t random_arena, bool huge_pages);
 
+/* Before the start: the window's memory is to have tags, as far as the kernel gives it some. */
+void sj__window_tag(void);
+
 /* Makes at least `granules` more granules accessible, as one stretch, or what they exceed the `adjoining` free ones at the
  * window's end by, right behind those; on success tells where the new ones start and how many they are. Called under the
  * lock of the runs. */

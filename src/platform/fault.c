@@ -6,12 +6,15 @@
 
 #include "base/atomic.h"
 #include "platform/process.h"
+#include "platform/tags.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+enum { FAULT_WITH_TAG = 0x800 }; /* SA_EXPOSE_TAGBITS, which older headers lack */
 
 static struct sj_atomic_u32 fault_is_watched;
 static void (*fault_look)(const struct sj_fault *fault);
@@ -56,12 +59,16 @@ static void fault_pass_on(int number, siginfo_t *info, void *context, bool was_s
 static void fault_handle(int number, siginfo_t *info, void *context)
 {
     int saved_errno = errno;
+    uint64_t tags = sj_tags_ignore();
     bool was_sent = info->si_code <= 0;
     if (!was_sent) {
-        struct sj_fault fault = { .address = info->si_addr };
+        struct sj_fault fault = { .address = info->si_addr, .reason = info->si_code };
         fault_read_registers(&fault, context);
         fault_look(&fault);
+        if (sj_tags_are_on() && (fault_before.sa_flags & FAULT_WITH_TAG) == 0)
+            info->si_addr = sj_tags_strip(info->si_addr); /* who was here before us has not asked for it */
     }
+    sj_tags_heed(tags);
     fault_pass_on(number, info, context, was_sent);
     errno = saved_errno;
 }
@@ -72,6 +79,8 @@ bool sj__fault_watch(void (*look)(const struct sj_fault *fault))
         0) /* pairs with itself: only one thread asks what was before */
         return true;
     struct sigaction ours = { .sa_sigaction = fault_handle, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+    if (sj_tags_are_on())
+        ours.sa_flags |= FAULT_WITH_TAG;
     int saved_errno = errno;
     fault_look = look;
     (void)sigemptyset(&ours.sa_mask);

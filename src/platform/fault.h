@@ -18,8 +18,9 @@
 #include "base/compiler.h"
 
 struct sj_fault {
-    const void *address; /* that was accessed */
+    const void *address; /* that was accessed; with the pointer's tag if tags are on and the kernel tells it */
     const void *code;    /* the instruction, or NULL if this machine's registers are not known here */
+    int reason;          /* si_code */
     const char *access;  /* "read", "write", or "access" if it is not known which */
 };
 

@@ -23,6 +23,7 @@
 
 #include "base/atomic.h"
 #include "platform/process.h"
+#include "platform/tags.h"
 
 #include <errno.h>
 #include <sys/auxv.h>
@@ -260,6 +261,11 @@ bool sj__pages_seal_readonly(void *address, size_t bytes)
     return pages_set_protection(address, bytes, PROT_READ);
 }
 
+bool sj__pages_tag(void *address, size_t bytes)
+{
+    return pages_set_protection(address, bytes, PAGES_READ_WRITE | SJ_TAGS_PROTECTION);
+}
+
 static bool pages_advise(void *address, size_t bytes, int advice)
 {
     int saved_errno = errno;
@@ -274,6 +280,17 @@ static bool pages_advise(void *address, size_t bytes, int advice)
 bool sj__pages_release(void *address, size_t bytes)
 {
     return pages_count(&pages_releases, pages_release_zeroes && pages_advise(address, bytes, MADV_DONTNEED));
+}
+
+bool sj__pages_see_resident(const void *address, size_t bytes, unsigned char *pages)
+{
+    int saved_errno = errno;
+
+    pages_assert_range(address, bytes);
+    bool done = syscall(SYS_mincore, address, bytes, pages) == 0;
+
+    errno = saved_errno;
+    return done;
 }
 
 /* MREMAP_DONTUNMAP takes the lock off the whole mapping that the old range lies in, so locked memory is not for it. The

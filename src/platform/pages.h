@@ -50,9 +50,15 @@ bool sj__pages_protect(void *address, size_t bytes);
 bool sj__pages_unprotect(void *address, size_t bytes);
 bool sj__pages_seal_readonly(void *address, size_t bytes);
 
+/* Has accessible memory keep tags, see tags.h, until it is unmapped or mapped over. */
+bool sj__pages_tag(void *address, size_t bytes);
+
 /* Gives the contents back: afterwards the range reads as zero. False: refused, the contents are unchanged or unknown
  * and the caller must write the zeros itself. Refused in locked memory (mlock, mlockall), whose owner asked that it stay. */
 bool sj__pages_release(void *address, size_t bytes);
+
+/* Tells of each page of the range whether it is in memory: bit 0 of one byte a page. False: the kernel does not say. */
+bool sj__pages_see_resident(const void *address, size_t bytes, unsigned char *pages);
 
 /* Asks that the range be given no huge pages, whatever the system's rule. A kernel without them refuses, and means the
  * same. A later madvise(MADV_HUGEPAGE) of the program's own wins. */

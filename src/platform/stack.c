@@ -69,12 +69,26 @@ static bool stack_step_by_pointer(struct sj_unwinder *unwinder)
     return true;
 }
 
+/* On aarch64 a return address may be signed in its upper bits (pointer authentication); without that this is no instruction's
+ * business. */
+SJ_ALWAYS_INLINE uintptr_t stack_unsigned(uintptr_t address)
+{
+#if defined(__aarch64__)
+    register uintptr_t link __asm__("x30") = address;
+    __asm__("hint 7" : "+r"(link)); /* XPACLRI; nothing on processors that sign nothing */
+    address = link;
+#endif
+    return address;
+}
+
 static size_t stack_go_up(struct sj_unwinder *unwinder, const void **frames, size_t count, size_t most)
 {
     const int saved_errno = errno;
     while (count < most && (sj__unwind_step(unwinder) || stack_step_by_pointer(unwinder)) &&
-           unwinder->at[SJ_UNWIND_PC] != 0)
+           unwinder->at[SJ_UNWIND_PC] != 0) {
+        unwinder->at[SJ_UNWIND_PC] = stack_unsigned(unwinder->at[SJ_UNWIND_PC]);
         frames[count++] = (const void *)unwinder->at[SJ_UNWIND_PC];
+    }
     errno = saved_errno;
     return count;
 }

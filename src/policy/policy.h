@@ -41,6 +41,9 @@ enum sj_onerror { SJ_ONERROR_ABORT, SJ_ONERROR_REPORT };
 /* What an arena does that can't give a block. */
 enum sj_exhausted { SJ_EXHAUSTED_NULL, SJ_EXHAUSTED_REPORT };
 
+/* Whether accesses whose pointer has another tag than the memory are found, and when: where the kernel is next entered, or at once. */
+enum sj_tag { SJ_TAG_OFF, SJ_TAG_ASYNC, SJ_TAG_SYNC };
+
 enum sj_thp { SJ_THP_NEVER, SJ_THP_SYSTEM };
 
 /* The mitigations. */
@@ -93,6 +96,7 @@ struct sj_settings {
     uint8_t profile;      /* bool: samples by bytes are taken, see profile.h */
     uint8_t floor;        /* of /etc/scrubjay.conf: nothing goes under this level */
     uint8_t exhausted;    /* enum sj_exhausted: of arenas */
+    uint8_t tag;          /* enum sj_tag: blocks and their pointers have tags that the processor compares */
     uint32_t sample_rate; /* samples a second at most; 0: any number */
     uint32_t stats_ms;    /* statistics in a file are written anew after so long; 0: at exit only */
     struct sj_hold hold;

@@ -10,6 +10,7 @@
  */
 #include "base/checked.h"
 #include "platform/pages.h"
+#include "platform/tags.h"
 #include "span/place.h"
 
 #include <string.h>
@@ -175,8 +176,9 @@ void *sj__large_resize(const struct sj_policy *policy, struct sj_large *large, s
     if (usable_bytes > SJ_MAX_REQUEST_BYTES)
         return NULL;
     sj__place_note_change(large, 1);
+    /* With tags a block that must move is another one, with another tag, and the old one is freed: the caller sees to that. */
     bool resized = (usable_bytes <= large->usable_bytes || extend(policy, large, usable_bytes) ||
-                    move(policy, large, usable_bytes)) &&
+                    (!sj_tags_are_on() && move(policy, large, usable_bytes))) &&
                    set_size(policy, large, usable_bytes, size_bytes);
     sj__place_note_change(large, 1);
     return resized ? large->start : NULL;

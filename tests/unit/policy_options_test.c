@@ -62,7 +62,7 @@ static void options_settle__gives_default_level_when_no_texts(void)
                "level=2,random=on,delay=run,quarantine=16k,scrub=auto,verify=off,canary=off,guard=large,align_end=off,"
                "trap=off,"
                "isolate=on,copy=write,sized=on,types=off,"
-               "sample=20000,sample_rate=1000,walk=0,"
+               "tag=off,sample=20000,sample_rate=1000,walk=0,"
                "foreign=report,onerror=abort,"
                "thp=never,release_ms=1000,release_max_bytes=67108864,hold_max_bytes=134217728,"
                "cache_max_bytes=67108864,cache_max_count=256,cache_max_entry_bytes=1048576,limit_bytes=0,"
