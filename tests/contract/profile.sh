@@ -193,4 +193,41 @@ probes()
 }
 check probes_are_found_by_tools probes
 
+# bpftrace attaches to a program that makes and frees blocks of 5,000 bytes, each a sample.
+traced()
+{
+    command -v bpftrace >/dev/null || lacks "no bpftrace"
+    [ -n "$(echo '#include <sys/sdt.h>' | "$cc" -E - 2>&1 >/dev/null)" ] && lacks "no <sys/sdt.h> (Debian: systemtap-sdt-dev)"
+    cat >traced.c <<'C'
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+    for (int i = 0; i < 6000; i++) {
+        free(malloc(5000));
+        usleep(10000);
+    }
+    return 0;
+}
+C
+    "$cc" -O1 -fno-builtin traced.c -o traced || return
+    local process lib
+    lib=$(realpath "$library")
+    LD_PRELOAD=$library SCRUBJAY_OPTIONS=level=0,profile=on,profile_rate=1 ./traced &
+    process=$!
+    until "$command" verify "$process" >/dev/null 2>&1; do kill -0 "$process" || return 1; done
+    timeout 60 bpftrace -p "$process" -e "
+        usdt:$lib:otel_memory:alloc { @made = count(); @bytes = sum(arg1); }
+        usdt:$lib:otel_memory:free { @freed = count(); }
+        interval:s:3 { exit(); }" >seen 2>&1
+    kill "$process"
+    wait "$process" 2>/dev/null
+    grep -q '^@made' seen || lacks "bpftrace can't attach here: $(grep -m 1 -i error seen)"
+    # The two are not attached at one moment.
+    awk '/^@made/ { made = $2 } /^@bytes/ { bytes = $2 } /^@freed/ { freed = $2 }
+        END { if (made < 5 || bytes != 5000 * made || freed == 0)
+            print made " made, " freed " freed, " bytes " bytes" }' seen
+}
+check probes_are_traced_by_bpftrace traced
+
 finish
