@@ -194,7 +194,7 @@ sj_ctest()
 {
     local dir=$sj_top/build/$1 labels=${2:-.} names=${3:-.} status=0 log
     log=$(mktemp)
-    ctest --test-dir "$dir" -L "$labels" -R "$names" -j "$sj_jobs" --timeout "${SJ_TEST_TIMEOUT:-300}" -V --no-tests=error >"$log" 2>&1 ||
+    ctest --test-dir "$dir" -L "$labels" -R "$names" -j "$sj_jobs" --timeout "${SJ_TEST_TIMEOUT:-900}" -V --no-tests=error >"$log" 2>&1 ||
         status=$?
     if [ "$status" != 0 ]; then tail -n 3 "$log"; fi
     LC_ALL=C awk -f "$sj_top/scripts/count-ctest.awk" "$log"
