@@ -281,12 +281,13 @@ SJ_EXPORT void sj_label_pop(void)
         sj__counted_label = labels[(label_depth < LABELS_DEEP ? label_depth : LABELS_DEEP) - 1];
         return;
     }
-    sj__counted_label = SJ_NO_ACCOUNT;
     if (sj__heap_aside != NULL) {
         sj__heap_current = sj__heap_aside;
         sj_compiler_barrier();
         sj__heap_aside = NULL;
     }
+    sj_compiler_barrier(); /* a handler that comes before has a label as long as it has the heap of labels */
+    sj__counted_label = SJ_NO_ACCOUNT;
 }
 
 /* ---- What they come to ------------------------------------------------------------------------------------------- */

@@ -567,7 +567,9 @@ static void *resize_large(const struct sj_judgement *judgement, size_t size_byte
     int saved_errno = errno;
     struct sj_large *large = judgement->large;
     size_t before_bytes = sj__named_large_bytes(large);
-    size_t more_bytes = size_bytes > before_bytes ? sj_round_up(size_bytes, sj__page_bytes()) - before_bytes : 0;
+    size_t wanted_bytes =
+        sj_round_up(size_bytes + large->shift_bytes, sj__page_bytes()); /* it may begin within a page */
+    size_t more_bytes = wanted_bytes > before_bytes ? wanted_bytes - before_bytes : 0;
     const struct sj_policy *policy = sj__named_policy_of(judgement->account, policy_in_force());
     if (sj_unlikely(!sj__named_expect(judgement->account, more_bytes)))
         return NULL;

@@ -58,6 +58,7 @@ static void add_large(struct sj_stats *stats)
     stats->scrubbed_at_free += counts.scrubbed_bytes;
     stats->scrubbed_at_reuse += counts.reused_bytes;
     stats->scrubbed_by_kernel += counts.released_bytes;
+    stats->forgone_bytes += counts.forgone_bytes;
     stats->guards_refused += counts.guards_refused;
     stats->traps_refused = counts.traps_refused;
     stats->traps_skipped = counts.traps_skipped;

@@ -209,9 +209,7 @@ void sj__named_resized_large(uint32_t account, const struct sj_large *large, siz
     struct sj_named *named = sj__named_of(account);
     size_t after_bytes = sj__named_large_bytes(large);
     size_t grown_bytes = after_bytes > before_bytes ? after_bytes - before_bytes : 0;
-    if (named != NULL && grown_bytes > more_bytes) /* it does not begin where its pages do */
-        (void)sj_fetch_add_relaxed_u64(&named->counts.live_bytes, grown_bytes - more_bytes);
-    else if (named != NULL)
+    if (named != NULL)
         sj__named_unreserve(named, more_bytes - grown_bytes);
     sj__account_resize(account, before_bytes, after_bytes);
 }

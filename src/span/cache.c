@@ -206,6 +206,7 @@ static struct sj_large *take_from(struct shard *shard, const struct sj_cache_wis
         counts->cold_hits += found->cold;
         counts->cold_hit_bytes += found->cold ? wish->usable_bytes : 0;
         counts->scrubbed_bytes += found->dirty && wish->scrubbed ? wish->usable_bytes : 0;
+        counts->forgone_bytes += found->owes && !wish->scrubbed ? wish->usable_bytes : 0;
         counts->calls_avoided += wish->guarded ? GUARD_CALLS : 0;
     }
     sj__unlock(lock_of(shard));
@@ -409,6 +410,7 @@ static void add_counts(struct sj_cache_counts *sum, const struct sj_cache_counts
     sum->offered_blocks += counts->offered_blocks;
     sum->offered_bytes += counts->offered_bytes;
     sum->scrubbed_bytes += counts->scrubbed_bytes;
+    sum->forgone_bytes += counts->forgone_bytes;
     sum->evictions += counts->evictions;
     sum->owed_bytes += counts->owed_bytes;
     sum->calls_avoided += counts->calls_avoided;

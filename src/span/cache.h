@@ -69,6 +69,7 @@ struct sj_cache_counts {
     uint64_t offered_blocks; /* freed blocks that came here, kept or not */
     uint64_t offered_bytes;
     uint64_t scrubbed_bytes; /* of hits that were written with zeros */
+    uint64_t forgone_bytes;  /* owed by blocks that were taken by who wants no scrub */
     uint64_t evictions;
     uint64_t kept_blocks;
     uint64_t warm_bytes;

@@ -338,6 +338,7 @@ void sj__large_read_counts(struct sj_large_counts *out)
     out->scrubbed_bytes = sj_load_relaxed_u64(&sj__place_counts.scrubbed_bytes);
     out->reused_bytes = sj_load_relaxed_u64(&sj__place_counts.reused_bytes) + kept.scrubbed_bytes;
     out->released_bytes = sj_load_relaxed_u64(&sj__place_counts.released_bytes);
+    out->forgone_bytes = kept.forgone_bytes;
     out->guards_refused = sj_load_relaxed_u64(&sj__place_counts.guards_refused);
     out->traps_refused = sj_load_relaxed_u64(&sj__place_counts.traps_refused);
     out->traps_skipped = sj_load_relaxed_u64(&sj__place_counts.traps_skipped);

@@ -117,6 +117,7 @@ struct sj_large_counts {
     uint64_t scrubbed_bytes; /* written with zeros at free */
     uint64_t reused_bytes;   /* written with zeros when the block was taken again */
     uint64_t released_bytes; /* paid by the kernel */
+    uint64_t forgone_bytes;  /* owed by a kept block that an arena with scrub=off took */
     uint64_t guards_refused;
     uint64_t traps_refused, traps_skipped;
     uint64_t moved_bytes;  /* of blocks that grew by having their pages moved */

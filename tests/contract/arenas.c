@@ -271,6 +271,28 @@ static void arenas_limit__holds_and_frees_make_room(void)
     sj_arena_destroy(arena);
 }
 
+/* At level 3 large blocks begin within a page, to end at their guard. */
+static void arenas_limit__holds_whatever_is_resized(void)
+{
+    enum { RESIZED = 8, TURNS = 2000, LIMIT = 1 << 20 };
+    char options[64];
+    for (unsigned level = 0; level <= 4; level++) {
+        void *blocks[RESIZED] = { NULL };
+        uint64_t random = unit_state.seed;
+        (void)snprintf(options, sizeof options, "level=%u,limit_bytes=1m", level);
+        struct sj_arena *arena = sj_arena_create("resized", options);
+        REQUIRE(arena != NULL);
+        for (unsigned i = 0; i < TURNS; i++) {
+            void **block = &blocks[unit_random_below(&random, RESIZED)];
+            void *resized = sj_arena_realloc(arena, NULL, *block, 33000 + unit_random_below(&random, 300000));
+            *block = resized != NULL ? resized : *block;
+            if (!CHECK(total(arena).live_bytes <= LIMIT))
+                break;
+        }
+        sj_arena_destroy(arena);
+    }
+}
+
 static void arenas_ledger__adds_up_with_mixed_policies(void)
 {
     struct sj_stats stats;
@@ -453,6 +475,7 @@ int main(int argc, char **argv)
     RUN(arenas_policy__is_the_arenas_own);
     RUN(arenas_books__are_exact_for_each_label);
     RUN(arenas_limit__holds_and_frees_make_room);
+    RUN(arenas_limit__holds_whatever_is_resized);
     RUN(arenas_ledger__adds_up_with_mixed_policies);
     RUN(arenas_label__counts_what_the_thread_gets_from_malloc);
     RUN(arenas_label__nests_deeper_than_is_kept);

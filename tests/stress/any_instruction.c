@@ -22,6 +22,7 @@
 
 #include "base/compiler.h"
 #include "heap/heap.h"
+#include "scrubjay.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -223,6 +224,7 @@ static void on_switch(int number, siginfo_t *info, void *context)
 static void stretch(void)
 {
     uint64_t random = stretch_random;
+    bool has_label = unit_random_below(&random, 3) == 0 && sj_label_push("stretch") == 0;
     for (unsigned i = 0; i < CALLS; i++) {
         size_t at = unit_random_below(&random, HELD);
         if (unit_random_below(&random, 8) == 0)
@@ -231,6 +233,8 @@ static void stretch(void)
     }
     if (unit_random_below(&random, 6) == 0)
         calls.trim(0);
+    if (has_label)
+        sj_label_pop();
 }
 
 static void prepare(void)
