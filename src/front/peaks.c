@@ -17,7 +17,7 @@ enum {
 /* ---- Lines ------------------------------------------------------------------------------------------------------- */
 
 static void write_line(const char *what, const struct sj_named *named, const char *label,
-                       const struct sj_counts *counts)
+                       const struct sj_counts *counts, uint64_t live_bytes)
 {
     char buffer[LINE_BYTES];
     struct sj_text line;
@@ -30,7 +30,7 @@ static void write_line(const char *what, const struct sj_named *named, const cha
         sj__format_string(&line, label[0] != '\0' ? ", label " : ", no label");
     sj__format_string(&line, label != NULL ? label : "");
     sj__format_string(&line, ": ");
-    sj__format_decimal(&line, sj_load_relaxed_u64(&counts->live_bytes));
+    sj__format_decimal(&line, live_bytes);
     sj__format_string(&line, " bytes in ");
     sj__format_decimal(&line, blocks);
     sj__format_string(&line, " blocks");
@@ -65,20 +65,21 @@ void sj__peaks_write_labels(const void *of)
         if (number == SJ_NO_ACCOUNT)
             return;
         below = sj_load_relaxed_u64(&sj__account_at(number)->counts.live_bytes);
-        write_line("scrubjay:   ", named, sj__account_at(number)->label, &sj__account_at(number)->counts);
+        write_line("scrubjay:   ", named, sj__account_at(number)->label, &sj__account_at(number)->counts, below);
     }
 }
 
 /* ---- Peaks ------------------------------------------------------------------------------------------------------- */
 
-/* Is it one that nobody has told yet? */
-static bool is_news(struct sj_counts *counts)
+/* The live bytes, if they are a peak that nobody has told yet; else 0. */
+static uint64_t claim(struct sj_counts *counts)
 {
     uint64_t live_bytes = sj_load_relaxed_u64(&counts->live_bytes),
              told_bytes = sj_load_relaxed_u64(&counts->told_bytes);
     uint64_t next_bytes = told_bytes > 0 ? told_bytes + told_bytes / STEP : FIRST_BYTES;
-    return live_bytes >= next_bytes &&
-           sj_compare_exchange_acq_rel_u64(&counts->told_bytes, &told_bytes, live_bytes); /* pairs with itself */
+    bool is_news = live_bytes >= next_bytes && sj_compare_exchange_acq_rel_u64(&counts->told_bytes, &told_bytes,
+                                                                               live_bytes); /* pairs with itself */
+    return is_news ? live_bytes : 0;
 }
 
 void sj__peaks_look(uint32_t number)
@@ -86,9 +87,10 @@ void sj__peaks_look(uint32_t number)
     struct sj_named *named = sj__named_of(number);
     struct sj_account *account = sj__account_at(number);
     struct sj_counts *counts = named != NULL ? &named->counts : &account->counts;
-    if (!is_news(counts))
+    uint64_t peak_bytes = claim(counts);
+    if (peak_bytes == 0)
         return;
-    write_line("scrubjay: new peak: ", named, named != NULL ? NULL : account->label, counts);
+    write_line("scrubjay: new peak: ", named, named != NULL ? NULL : account->label, counts, peak_bytes);
     if (named != NULL)
         sj__peaks_write_labels(named);
 }

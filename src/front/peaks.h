@@ -5,7 +5,8 @@
  * Why this way: Valgrind says at each new peak of an arena, of a twentieth and more, what it consists of; so does this. Whoever
  * allocates for an account has its counts in the cache already, so finding a peak takes one compare, and none without the option.
  *
- * Invariants: a peak is told once, by whichever thread reached it; each is a twentieth above the one told before.
+ * Invariants: a peak is told once, by whichever thread reached it; each is a twentieth above the one told before. Lines of two
+ * threads may come in the other order.
  *
  * Concurrency: any thread. Lines are written with no lock held, so other threads may allocate meanwhile: what is told is no
  * snapshot.
